@@ -1,0 +1,1 @@
+//! SASLprep against what PostgreSQL 15 makes of the same passwords.
