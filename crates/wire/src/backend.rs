@@ -289,3 +289,6 @@ fn sasl_mechanisms(list: &[u8]) -> Result<Names<'_>, Malformed> {
         cursor: Cursor::new(names),
     })
 }
+
+#[cfg(test)]
+mod tests;

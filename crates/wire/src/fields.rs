@@ -112,3 +112,6 @@ pub mod sqlstate {
     pub const CONFIG_FILE_ERROR: &str = "F0000";
     pub const INTERNAL_ERROR: &str = "XX000";
 }
+
+#[cfg(test)]
+mod tests;

@@ -49,3 +49,6 @@ pub fn body(message: &[u8]) -> &[u8] {
 const LENGTH_MIN: u32 = 4;
 /// One less than `i32::MAX`, so that the total including the tag still fits an `i32`.
 const LENGTH_MAX: u32 = 0x7fff_fffe;
+
+#[cfg(test)]
+mod tests;

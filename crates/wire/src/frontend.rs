@@ -184,3 +184,6 @@ fn kind_and_name(body: &[u8]) -> Result<(u8, &[u8]), Malformed> {
     cursor.end()?;
     Ok((kind, name))
 }
+
+#[cfg(test)]
+mod tests;

@@ -226,3 +226,6 @@ impl std::error::Error for StartupError {}
 const PACKET_MIN: usize = 8;
 /// A process id and a secret of 4 to 256 bytes; protocol 3.0 knows only 4.
 const CANCEL_BODY: std::ops::RangeInclusive<usize> = 8..=260;
+
+#[cfg(test)]
+mod tests;

@@ -81,3 +81,6 @@ pub fn frontend_name(tag: u8) -> Option<&'static str> {
 pub fn backend_name(tag: u8) -> Option<&'static str> {
     backend::name(tag)
 }
+
+#[cfg(test)]
+mod tests;
