@@ -1,0 +1,44 @@
+use super::*;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+
+#[test]
+fn the_page_in_docs_is_this_manual() {
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(PAGE, manual()).unwrap();
+    }
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    assert!(
+        page == manual(),
+        "docs/configuration.md is stale: UPDATE=1 cargo test -p config"
+    );
+}
+
+#[test]
+fn every_setting_and_key_is_in_it() {
+    let page = manual();
+    for row in TABLE {
+        assert!(
+            page.contains(&format!("\n### {}\n", row.key)),
+            "{}",
+            row.key
+        );
+    }
+    for name in NOT_YET {
+        assert!(page.contains(&format!("`{name}`")), "{name}");
+    }
+    for name in DATABASE_KEYS
+        .iter()
+        .map(|key| key.name)
+        .chain(USER_KEYS.iter().map(|key| key.name))
+    {
+        assert!(page.contains(&format!("| `{name}` |")), "{name}");
+    }
+}
+
+#[test]
+fn no_line_of_prose_is_too_long() {
+    for line in manual().lines().filter(|line| !line.starts_with('|')) {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
