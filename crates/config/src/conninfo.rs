@@ -80,11 +80,7 @@ fn quoted_value(rest: &str) -> Result<(String, &str), Malformed> {
         value.push_str(part);
         let Some(more) = after.strip_prefix('\'') else {
             let ends = after.is_empty() || after.starts_with(is_blank);
-            return if ends {
-                Ok((value, after))
-            } else {
-                Err(Malformed::AfterQuote)
-            };
+            return if ends { Ok((value, after)) } else { Err(Malformed::AfterQuote) };
         };
         value.push('\'');
         rest = more;

@@ -34,10 +34,7 @@ pub enum Change {
 #[must_use]
 pub fn diff(old: &Config, new: &Config) -> Vec<Change> {
     let mut changes = Vec::new();
-    for row in TABLE
-        .iter()
-        .filter(|row| !old.pgbouncer.agrees(&new.pgbouncer, row))
-    {
+    for row in TABLE.iter().filter(|row| !old.pgbouncer.agrees(&new.pgbouncer, row)) {
         changes.push(match row.when {
             When::Boot => Change::BootOnly(row.key),
             When::Live => Change::Setting(row.key),
@@ -60,10 +57,7 @@ pub fn keep_boot_settings(old: &Config, new: Config) -> Config {
 
 fn diff_databases(old: &Config, new: &Config, changes: &mut Vec<Change>) {
     let find = |config: &Config, name: &str| {
-        config
-            .databases
-            .iter()
-            .position(|database| database.name == name)
+        config.databases.iter().position(|database| database.name == name)
     };
     for database in &old.databases {
         if find(new, &database.name).is_none() {
@@ -88,36 +82,20 @@ fn diff_databases(old: &Config, new: &Config, changes: &mut Vec<Change>) {
 
 /// What decides which server a connection leads to, and as whom.
 fn target(database: &Database) -> (Option<&str>, Option<&str>, u16, Option<&str>) {
-    (
-        database.server_name(),
-        database.host.as_deref(),
-        database.port,
-        database.user.as_deref(),
-    )
+    (database.server_name(), database.host.as_deref(), database.port, database.user.as_deref())
 }
 
 /// Whether two entries with the same target differ.
 fn is_tuned(old: &Database, new: &Database) -> bool {
-    let spelled_alike = Database {
-        dbname: new.dbname.clone(),
-        ..old.clone()
-    };
+    let spelled_alike = Database { dbname: new.dbname.clone(), ..old.clone() };
     spelled_alike != *new
 }
 
 fn diff_users(old: &Config, new: &Config, changes: &mut Vec<Change>) {
-    for user in old
-        .users
-        .iter()
-        .filter(|user| new.user(&user.name).is_none())
-    {
+    for user in old.users.iter().filter(|user| new.user(&user.name).is_none()) {
         changes.push(Change::UserTuned(user.name.clone()));
     }
-    for user in new
-        .users
-        .iter()
-        .filter(|user| old.user(&user.name) != Some(user))
-    {
+    for user in new.users.iter().filter(|user| old.user(&user.name) != Some(user)) {
         changes.push(Change::UserTuned(user.name.clone()));
     }
 }

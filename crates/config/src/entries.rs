@@ -68,8 +68,7 @@ impl Database {
     fn set_startup(&mut self, parameter: &'static str, value: &str) {
         self.startup.retain(|(name, _)| *name != parameter);
         self.startup.push((parameter, value.to_owned()));
-        self.startup
-            .sort_by_key(|(name, _)| STARTUP.iter().position(|known| known == name));
+        self.startup.sort_by_key(|(name, _)| STARTUP.iter().position(|known| known == name));
     }
 }
 
@@ -108,12 +107,7 @@ impl User {
     /// The user of an entry without keys.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            pool_mode: None,
-            pool_size: None,
-            query_wait_timeout: None,
-        }
+        Self { name: name.to_owned(), pool_mode: None, pool_size: None, query_wait_timeout: None }
     }
 }
 
@@ -143,13 +137,7 @@ pub(crate) fn parse_user(name: &str, text: &str, complaints: &mut Vec<String>) -
         complaints.push(format!("too long user name: {name}"));
     }
     let mut user = User::new(name);
-    parse_entry(
-        text,
-        USER_KEYS,
-        "unrecognized user parameter",
-        &mut user,
-        complaints,
-    );
+    parse_entry(text, USER_KEYS, "unrecognized user parameter", &mut user, complaints);
     user
 }
 
@@ -180,11 +168,7 @@ fn parse_entry<Entry>(
         Vec::new()
     });
     for (name, value) in &pairs {
-        let outcome = match keys
-            .iter()
-            .find(|key| key.name == *name)
-            .map(|key| &key.takes)
-        {
+        let outcome = match keys.iter().find(|key| key.name == *name).map(|key| &key.takes) {
             Some(Takes::Value(set)) => set(entry, value),
             Some(Takes::NotYet) => Err(format!("{name} is not supported yet")),
             None => Err(format!("{unknown}: {name}")),
@@ -198,31 +182,19 @@ const fn value<Entry>(
     doc: &'static str,
     set: fn(&mut Entry, &str) -> Result<(), String>,
 ) -> Key<Entry> {
-    Key {
-        name,
-        doc,
-        takes: Takes::Value(set),
-    }
+    Key { name, doc, takes: Takes::Value(set) }
 }
 
 const fn not_yet<Entry>(name: &'static str) -> Key<Entry> {
-    Key {
-        name,
-        doc: "",
-        takes: Takes::NotYet,
-    }
+    Key { name, doc: "", takes: Takes::NotYet }
 }
 
 /// The keys of `[databases]`, in PgBouncer's order.
 pub(crate) const DATABASE_KEYS: &[Key<Database>] = &[
-    value(
-        "dbname",
-        "Database on the server; by default the same name.",
-        |database, text| {
-            database.dbname = Some(text.to_owned());
-            Ok(())
-        },
-    ),
+    value("dbname", "Database on the server; by default the same name.", |database, text| {
+        database.dbname = Some(text.to_owned());
+        Ok(())
+    }),
     value(
         "host",
         "Host name, IP address or `/directory` of a Unix socket; by default `unix_socket_dir`.",
@@ -231,14 +203,10 @@ pub(crate) const DATABASE_KEYS: &[Key<Database>] = &[
             Ok(())
         },
     ),
-    value(
-        "port",
-        "Port of the server; by default 5432.",
-        |database, text| {
-            database.port = parse_port(text)?;
-            Ok(())
-        },
-    ),
+    value("port", "Port of the server; by default 5432.", |database, text| {
+        database.port = parse_port(text)?;
+        Ok(())
+    }),
     value(
         "user",
         "User of all its servers, whoever the client is; by default the client's user.",
@@ -270,14 +238,10 @@ pub(crate) const DATABASE_KEYS: &[Key<Database>] = &[
     not_yet("reserve_pool_size"),
     not_yet("reserve_pool"),
     not_yet("connect_query"),
-    value(
-        "pool_mode",
-        "Pool mode of this database.",
-        |database, text| {
-            database.pool_mode = Some(parse_mode(text)?);
-            Ok(())
-        },
-    ),
+    value("pool_mode", "Pool mode of this database.", |database, text| {
+        database.pool_mode = Some(parse_mode(text)?);
+        Ok(())
+    }),
     value(
         "query_wait_timeout",
         "How long a client waits for a server, in whole seconds; 0 means no limit.",
@@ -298,58 +262,34 @@ pub(crate) const DATABASE_KEYS: &[Key<Database>] = &[
             Ok(())
         },
     ),
-    value(
-        STARTUP[0],
-        "Sent to the server at login.",
-        |database, text| {
-            database.set_startup(STARTUP[0], text);
-            Ok(())
-        },
-    ),
-    value(
-        STARTUP[1],
-        "Sent to the server at login.",
-        |database, text| {
-            database.set_startup(STARTUP[1], text);
-            Ok(())
-        },
-    ),
-    value(
-        STARTUP[2],
-        "Sent to the server at login.",
-        |database, text| {
-            database.set_startup(STARTUP[2], text);
-            Ok(())
-        },
-    ),
-    value(
-        STARTUP[3],
-        "Sent to the server at login.",
-        |database, text| {
-            database.set_startup(STARTUP[3], text);
-            Ok(())
-        },
-    ),
+    value(STARTUP[0], "Sent to the server at login.", |database, text| {
+        database.set_startup(STARTUP[0], text);
+        Ok(())
+    }),
+    value(STARTUP[1], "Sent to the server at login.", |database, text| {
+        database.set_startup(STARTUP[1], text);
+        Ok(())
+    }),
+    value(STARTUP[2], "Sent to the server at login.", |database, text| {
+        database.set_startup(STARTUP[2], text);
+        Ok(())
+    }),
+    value(STARTUP[3], "Sent to the server at login.", |database, text| {
+        database.set_startup(STARTUP[3], text);
+        Ok(())
+    }),
 ];
 
 /// The keys of `[users]`, in PgBouncer's order.
 pub(crate) const USER_KEYS: &[Key<User>] = &[
-    value(
-        "pool_mode",
-        "Pool mode of this user's pools.",
-        |user, text| {
-            user.pool_mode = Some(parse_mode(text)?);
-            Ok(())
-        },
-    ),
-    value(
-        "pool_size",
-        "Servers of one pool of this user; 0 means no limit.",
-        |user, text| {
-            user.pool_size = parse_size("pool_size", text)?;
-            Ok(())
-        },
-    ),
+    value("pool_mode", "Pool mode of this user's pools.", |user, text| {
+        user.pool_mode = Some(parse_mode(text)?);
+        Ok(())
+    }),
+    value("pool_size", "Servers of one pool of this user; 0 means no limit.", |user, text| {
+        user.pool_size = parse_size("pool_size", text)?;
+        Ok(())
+    }),
     not_yet("reserve_pool_size"),
     not_yet("max_user_connections"),
     not_yet("max_user_client_connections"),
@@ -379,8 +319,7 @@ fn parse_host(text: &str) -> Result<String, String> {
 
 fn parse_port(text: &str) -> Result<u16, String> {
     let port = parse_integer(text).and_then(|port| u16::try_from(port).ok());
-    port.filter(|&port| port > 0)
-        .ok_or_else(|| format!("invalid port: {text}"))
+    port.filter(|&port| port > 0).ok_or_else(|| format!("invalid port: {text}"))
 }
 
 fn parse_mode(text: &str) -> Result<PoolMode, String> {
@@ -396,9 +335,7 @@ fn parse_size(key: &str, text: &str) -> Result<Option<u32>, String> {
     if size < 0 {
         return Ok(None);
     }
-    u32::try_from(size)
-        .map(Some)
-        .map_err(|_| Unfit::Outside(-1, u32::MAX.into()).why(key, text))
+    u32::try_from(size).map(Some).map_err(|_| Unfit::Outside(-1, u32::MAX.into()).why(key, text))
 }
 
 /// Reads whole seconds; PgBouncer: a negative number stands for the setting.
@@ -408,12 +345,7 @@ fn parse_seconds(key: &str, text: &str) -> Result<Option<Micros>, String> {
 }
 
 /// The parameters that an entry may add to the StartupMessage.
-const STARTUP: [&str; 4] = [
-    "client_encoding",
-    "datestyle",
-    "timezone",
-    "application_name",
-];
+const STARTUP: [&str; 4] = ["client_encoding", "datestyle", "timezone", "application_name"];
 
 /// The database that is the admin console.
 const CONSOLE: &str = "pgbouncer";

@@ -60,23 +60,14 @@ fn next_line(rest: &[u8]) -> (Line, &[u8]) {
 }
 
 fn section(rest: &[u8]) -> Result<(Line, &[u8]), &'static str> {
-    let end = rest
-        .iter()
-        .position(|&byte| byte == b']')
-        .ok_or("syntax error: \"]\" is missing")?;
+    let end = rest.iter().position(|&byte| byte == b']').ok_or("syntax error: \"]\" is missing")?;
     let (name, after) = rest.split_at(end);
-    Ok((
-        Line::Section(text(name)?.to_owned()),
-        after.get(1..).unwrap_or_default(),
-    ))
+    Ok((Line::Section(text(name)?.to_owned()), after.get(1..).unwrap_or_default()))
 }
 
 fn whole_line(line: &[u8]) -> Result<Line, &'static str> {
     let line = text(line)?;
-    if let Some(file) = line
-        .strip_prefix("%include")
-        .filter(|file| file.starts_with([' ', '\t']))
-    {
+    if let Some(file) = line.strip_prefix("%include").filter(|file| file.starts_with([' ', '\t'])) {
         return Ok(Line::Include(file.trim_ascii().to_owned()));
     }
     let mut letters = line.chars();
@@ -86,10 +77,7 @@ fn whole_line(line: &[u8]) -> Result<Line, &'static str> {
     };
     let value = rest.trim_ascii_start().strip_prefix('=');
     let value = value.ok_or("syntax error: expected \"=\" after the key")?;
-    Ok(Line::Entry {
-        key,
-        value: value.trim_ascii().to_owned(),
-    })
+    Ok(Line::Entry { key, value: value.trim_ascii().to_owned() })
 }
 
 /// Reads a key up to its closing quote; a doubled quote stands for one.
@@ -97,9 +85,8 @@ fn quoted_key(rest: &str, quote: char) -> Result<(String, &str), &'static str> {
     let mut key = String::new();
     let mut rest = rest;
     loop {
-        let (part, after) = rest
-            .split_once(quote)
-            .ok_or("syntax error: the key's quote is not closed")?;
+        let (part, after) =
+            rest.split_once(quote).ok_or("syntax error: the key's quote is not closed")?;
         key.push_str(part);
         let Some(more) = after.strip_prefix(quote) else {
             return Ok((key, after));

@@ -46,17 +46,13 @@ impl Config {
     /// The database of exactly this name; the template `*` is not a database.
     #[must_use]
     pub fn find_database(&self, name: &str) -> Option<&Database> {
-        self.databases
-            .iter()
-            .find(|database| database.name == name && name != TEMPLATE)
+        self.databases.iter().find(|database| database.name == name && name != TEMPLATE)
     }
 
     /// The entry `*`, from which databases that are not listed are made.
     #[must_use]
     pub fn template(&self) -> Option<&Database> {
-        self.databases
-            .iter()
-            .find(|database| database.name == TEMPLATE)
+        self.databases.iter().find(|database| database.name == TEMPLATE)
     }
 
     /// The entry of `[users]` for this user.

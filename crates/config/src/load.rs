@@ -33,18 +33,9 @@ pub fn load(
     }
     if let Err(why) = outcome {
         let file = path.to_owned();
-        loading.complaints.push(Complaint {
-            file,
-            line: 0,
-            key: String::new(),
-            why,
-        });
+        loading.complaints.push(Complaint { file, line: 0, key: String::new(), why });
     }
-    if loading.complaints.is_empty() {
-        Ok(loading.config)
-    } else {
-        Err(loading.complaints)
-    }
+    if loading.complaints.is_empty() { Ok(loading.config) } else { Err(loading.complaints) }
 }
 
 /// A load under way.
@@ -76,10 +67,7 @@ enum Section {
 
 impl<'a> Loading<'a> {
     fn new(path: &str, read: &'a mut dyn FnMut(&str) -> Result<Vec<u8>, String>) -> Self {
-        let pgbouncer = Settings {
-            conffile: Some(path.to_owned()),
-            ..Settings::default()
-        };
+        let pgbouncer = Settings { conffile: Some(path.to_owned()), ..Settings::default() };
         Self {
             read,
             open: Vec::new(),
@@ -87,10 +75,7 @@ impl<'a> Loading<'a> {
             line: 0,
             section: Section::Outside,
             met_main: false,
-            config: Config {
-                pgbouncer,
-                ..Config::default()
-            },
+            config: Config { pgbouncer, ..Config::default() },
             complaints: Vec::new(),
         }
     }
@@ -142,10 +127,7 @@ impl<'a> Loading<'a> {
         };
         match self.section {
             Section::Pgbouncer if self.met_main => {
-                self.warn(
-                    "",
-                    "section [pgbouncer] is repeated: its settings are added".to_owned(),
-                );
+                self.warn("", "section [pgbouncer] is repeated: its settings are added".to_owned());
             }
             Section::Pgbouncer => self.met_main = true,
             Section::Refused if name == "peers" => {
@@ -177,18 +159,10 @@ impl<'a> Loading<'a> {
         for why in wrong {
             self.complain(name, why);
         }
-        match self
-            .config
-            .databases
-            .iter_mut()
-            .find(|earlier| earlier.name == name)
-        {
+        match self.config.databases.iter_mut().find(|earlier| earlier.name == name) {
             Some(earlier) => {
                 *earlier = database;
-                self.warn(
-                    name,
-                    "database is repeated: the last entry counts".to_owned(),
-                );
+                self.warn(name, "database is repeated: the last entry counts".to_owned());
             }
             None => self.config.databases.push(database),
         }
@@ -200,12 +174,7 @@ impl<'a> Loading<'a> {
         for why in wrong {
             self.complain(name, why);
         }
-        match self
-            .config
-            .users
-            .iter_mut()
-            .find(|earlier| earlier.name == name)
-        {
+        match self.config.users.iter_mut().find(|earlier| earlier.name == name) {
             Some(earlier) => {
                 *earlier = user;
                 self.warn(name, "user is repeated: the last entry counts".to_owned());
@@ -226,12 +195,7 @@ impl<'a> Loading<'a> {
 
     fn here(&self, key: &str, why: String) -> Complaint {
         let file = self.open.last().cloned().unwrap_or_default();
-        Complaint {
-            file,
-            line: self.line,
-            key: key.to_owned(),
-            why,
-        }
+        Complaint { file, line: self.line, key: key.to_owned(), why }
     }
 }
 

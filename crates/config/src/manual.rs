@@ -39,10 +39,7 @@ fn push_setting(page: &mut String, row: &Row) {
         (i64::MIN, i64::MAX) => String::new(),
         (low, high) => format!(" from {low} to {high}"),
     };
-    let line = format!(
-        "\n### {}\n\n{}{range}; default: {default}; {when}.\n\n",
-        row.key, row.kind
-    );
+    let line = format!("\n### {}\n\n{}{range}; default: {default}; {when}.\n\n", row.key, row.kind);
     page.push_str(&line);
     push_wrapped(page, row.doc);
 }
@@ -69,11 +66,7 @@ fn push_wrapped(page: &mut String, text: &str) {
             _ if column + 1 + width > 100 => "\n",
             _ => " ",
         };
-        column = if blank == "\n" {
-            width
-        } else {
-            column + blank.len() + width
-        };
+        column = if blank == "\n" { width } else { column + blank.len() + width };
         page.push_str(blank);
         page.push_str(word);
     }

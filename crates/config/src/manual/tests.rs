@@ -8,29 +8,19 @@ fn the_page_in_docs_is_this_manual() {
         std::fs::write(PAGE, manual()).unwrap();
     }
     let page = std::fs::read_to_string(PAGE).unwrap();
-    assert!(
-        page == manual(),
-        "docs/configuration.md is stale: UPDATE=1 cargo test -p config"
-    );
+    assert!(page == manual(), "docs/configuration.md is stale: UPDATE=1 cargo test -p config");
 }
 
 #[test]
 fn every_setting_and_key_is_in_it() {
     let page = manual();
     for row in TABLE {
-        assert!(
-            page.contains(&format!("\n### {}\n", row.key)),
-            "{}",
-            row.key
-        );
+        assert!(page.contains(&format!("\n### {}\n", row.key)), "{}", row.key);
     }
     for name in NOT_YET {
         assert!(page.contains(&format!("`{name}`")), "{name}");
     }
-    for name in DATABASE_KEYS
-        .iter()
-        .map(|key| key.name)
-        .chain(USER_KEYS.iter().map(|key| key.name))
+    for name in DATABASE_KEYS.iter().map(|key| key.name).chain(USER_KEYS.iter().map(|key| key.name))
     {
         assert!(page.contains(&format!("| `{name}` |")), "{name}");
     }

@@ -44,10 +44,8 @@ pub(crate) trait Kind: Sized {
     /// Reads a value; the range only concerns numbers and times.
     fn parse(text: &str, range: Range) -> Result<Self, Unfit>;
 
-    /// The value as SHOW CONFIG prints it, or `None` when it prints what was written.
-    fn print(&self) -> Option<String> {
-        None
-    }
+    /// The value as SHOW CONFIG prints it, or `None` when only its text as written can tell.
+    fn print(&self) -> Option<String>;
 }
 
 /// Integers differ only in the type's own limits.
@@ -78,9 +76,7 @@ impl Kind for bool {
 
     /// PgBouncer: any number but 0 is taken for 1, words are not.
     fn parse(text: &str, _: Range) -> Result<Self, Unfit> {
-        parse_integer(text)
-            .map(|number| number != 0)
-            .ok_or(Unfit::Malformed)
+        parse_integer(text).map(|number| number != 0).ok_or(Unfit::Malformed)
     }
 
     fn print(&self) -> Option<String> {
@@ -101,7 +97,7 @@ impl Kind for Micros {
         if seconds < low as f64 || seconds > high as f64 {
             return Err(Unfit::Outside(low, high));
         }
-        Ok((seconds * 1e6) as Self)
+        Ok((seconds * 1e6).round() as Self)
     }
 
     fn print(&self) -> Option<String> {
@@ -115,6 +111,10 @@ impl Kind for String {
     fn parse(text: &str, _: Range) -> Result<Self, Unfit> {
         Ok(text.to_owned())
     }
+
+    fn print(&self) -> Option<String> {
+        Some(self.clone())
+    }
 }
 
 impl Kind for Option<String> {
@@ -123,6 +123,10 @@ impl Kind for Option<String> {
     fn parse(text: &str, _: Range) -> Result<Self, Unfit> {
         Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
     }
+
+    fn print(&self) -> Option<String> {
+        self.clone()
+    }
 }
 
 impl Kind for Vec<String> {
@@ -130,10 +134,11 @@ impl Kind for Vec<String> {
 
     fn parse(text: &str, _: Range) -> Result<Self, Unfit> {
         let words = text.split(|letter: char| letter == ',' || letter.is_ascii_whitespace());
-        Ok(words
-            .filter(|word| !word.is_empty())
-            .map(str::to_owned)
-            .collect())
+        Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn print(&self) -> Option<String> {
+        None
     }
 }
 
@@ -171,6 +176,15 @@ impl Kind for CheckQuery {
             query => Self::Sql(query.to_owned()),
         })
     }
+
+    fn print(&self) -> Option<String> {
+        let text = match self {
+            Self::Never => "",
+            Self::Empty => "<empty>",
+            Self::Sql(query) => query,
+        };
+        Some(text.to_owned())
+    }
 }
 
 /// When a server goes back to its pool (`pool_mode`).
@@ -199,15 +213,8 @@ impl PoolMode {
 
 /// Reads a pool mode.
 pub(crate) fn parse_pool_mode(text: &str) -> Result<PoolMode, Unfit> {
-    let modes = [
-        PoolMode::Session,
-        PoolMode::Transaction,
-        PoolMode::Statement,
-    ];
-    match modes
-        .into_iter()
-        .find(|mode| mode.as_str().eq_ignore_ascii_case(text))
-    {
+    let modes = [PoolMode::Session, PoolMode::Transaction, PoolMode::Statement];
+    match modes.into_iter().find(|mode| mode.as_str().eq_ignore_ascii_case(text)) {
         Some(PoolMode::Statement) => Err(Unfit::NotYet),
         mode => mode.ok_or(Unfit::Malformed),
     }
@@ -283,10 +290,7 @@ impl Kind for AuthType {
     const NAME: &'static str = "`trust` or `scram-sha-256`";
 
     fn parse(text: &str, _: Range) -> Result<Self, Unfit> {
-        match Self::ALL
-            .into_iter()
-            .find(|auth| auth.as_str().eq_ignore_ascii_case(text))
-        {
+        match Self::ALL.into_iter().find(|auth| auth.as_str().eq_ignore_ascii_case(text)) {
             Some(auth @ (Self::Trust | Self::ScramSha256)) => Ok(auth),
             Some(_) => Err(Unfit::NotYet),
             None => Err(Unfit::Malformed),
@@ -302,9 +306,7 @@ impl Kind for AuthType {
 pub(crate) fn parse_integer(text: &str) -> Option<i64> {
     let negative = text.starts_with('-');
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let hexadecimal = digits
-        .strip_prefix("0x")
-        .or_else(|| digits.strip_prefix("0X"));
+    let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
     let (digits, base) = match hexadecimal {
         Some(digits) => (digits, 16),
         None if digits.starts_with('0') => (digits, 8),

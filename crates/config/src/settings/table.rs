@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! settings! { … } ──► struct Settings   one public field for each entry
-//!                 └─► TABLE             one Row for each entry: how to set, print, compare, copy it
+//!                 └─► TABLE             a Row for each entry: how to set, print, compare, copy it
 //! ```
 //!
 //! Knows no single setting, save the names of those that PgBouncer has and we do not have yet.
@@ -56,16 +56,10 @@ impl Settings {
         Ok(())
     }
 
-    /// What SHOW CONFIG prints: numbers and words from their value, other texts as they were
-    /// written.
+    /// What SHOW CONFIG prints: the value, or for lists and empty texts what was written.
     #[must_use]
     pub fn show(&self, row: &Row) -> Option<String> {
-        let written = || {
-            self.written
-                .get(row.key)
-                .map(String::as_str)
-                .or(row.default)
-        };
+        let written = || self.written.get(row.key).map(String::as_str).or(row.default);
         (row.print)(self).or_else(|| written().map(str::to_owned))
     }
 
@@ -90,14 +84,8 @@ impl Default for Settings {
     fn default() -> Self {
         let mut settings = Self::blank();
         for row in super::TABLE {
-            let set = row
-                .default
-                .map(|text| (row.set)(&mut settings, text, row.range));
-            debug_assert!(
-                !matches!(set, Some(Err(_))),
-                "{} has a bad default",
-                row.key
-            );
+            let set = row.default.map(|text| (row.set)(&mut settings, text, row.range));
+            debug_assert!(!matches!(set, Some(Err(_))), "{} has a bad default", row.key);
         }
         settings
     }
