@@ -1,0 +1,33 @@
+//! What must hold for any bytes that a stranger sends: one function per target, which panics if it
+//! does not hold.
+//!
+//! ```text
+//! libFuzzer ──────────────► fuzz_targets/x.rs ──► x(data)
+//! cargo test ─► corpus/x/* ► tests/replay.rs ───► x(data)
+//! ```
+//!
+//! Knows neither who calls it nor where the bytes come from.
+
+mod frame;
+mod startup;
+
+pub use frame::frame;
+pub use startup::startup;
+
+/// A function that panics if a property does not hold for these bytes.
+pub type Property = fn(data: &[u8]);
+
+/// All properties by the names of their corpora.
+pub const PROPERTIES: &[(&str, Property)] = &[("frame", frame), ("startup", startup)];
+
+/// Asserts that `part` is a piece of `whole` itself, not merely equal to one. Nothing is anywhere.
+fn assert_within(whole: &[u8], part: &[u8]) {
+    if part.is_empty() {
+        return;
+    }
+    let (whole, part) = (whole.as_ptr_range(), part.as_ptr_range());
+    assert!(
+        whole.start <= part.start && part.end <= whole.end,
+        "a view reaches outside"
+    );
+}
