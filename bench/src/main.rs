@@ -1,1 +1,69 @@
-fn main() {}
+//! pgweir beside PgBouncer and a bare relay, in one run.
+//!
+//!     bench peak ──► the pooler alone on a core, clients and a fake PostgreSQL on another
+//!     bench real ──► PostgreSQL and pgbench, all on the same cores
+//!
+//! Targets take turns, the figures are medians over rounds, and the report holds them against the
+//! project's goals. Any program that understands pgbouncer.ini can stand in for either pooler.
+
+#![forbid(unsafe_code)]
+#![allow(dead_code, reason = "the real runs are to come")]
+
+mod child;
+mod cli;
+mod goal;
+mod interrupt;
+mod load;
+mod peak;
+mod relay;
+mod report;
+mod sample;
+mod syscalls;
+mod target;
+mod usage;
+mod versions;
+
+use anyhow::{Context, Result};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use cli::{Options, Request, Runs};
+use interrupt::Interrupt;
+use report::Report;
+
+fn main() -> Result<()> {
+    match cli::parse(lexopt::Parser::from_env())? {
+        Request::Help => {
+            print!("{}", cli::USAGE);
+            Ok(())
+        }
+        Request::Load => load::orders::obey(),
+        Request::Relay(listen, target) => relay::run(listen, target),
+        Request::Measure(runs, options) => measure(runs, &options),
+    }
+}
+
+fn measure(runs: Runs, options: &Options) -> Result<()> {
+    let interrupt = Interrupt::listen()?;
+    allow_many_files()?;
+    if !syscalls::can_count() {
+        eprintln!("perf may not count system calls here: that column is left out");
+    }
+    if runs != Runs::Real {
+        publish(&peak::run(options, &interrupt)?, options)?;
+    }
+    Ok(())
+}
+
+fn publish(report: &Report, options: &Options) -> Result<()> {
+    let page = report.save(&options.out)?;
+    println!("{}", report.markdown());
+    eprintln!("saved as {} and .json", page.display());
+    Ok(())
+}
+
+/// A thousand clients want more than the usual 1,024 files, here and in every child.
+fn allow_many_files() -> Result<()> {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
+        .context("cannot raise the limit of open files")
+}

@@ -1,0 +1,142 @@
+//! Peak runs: what a pooler can do when nothing but itself is in its way.
+//!
+//!     core 0: the pooler, alone          core 1: clients and a fake PostgreSQL, one thread
+//!
+//! A run is a fresh pooler and a fresh load: clients log in, a warm-up passes, CPU time and
+//! transactions are read twice, and system calls are counted afterwards, in a pass of their own.
+//! Targets take turns within a round and the first one changes from round to round.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::cli::Options;
+use crate::goal;
+use crate::interrupt::Interrupt;
+use crate::load::orders::Loader;
+use crate::report::Report;
+use crate::sample::{Figure, Sample, Samples};
+use crate::syscalls::{Calls, Counting};
+use crate::target::{Running, Settings, Target};
+use crate::versions;
+
+/// Measures all targets and reports.
+pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<Report> {
+    let mut samples = Samples::default();
+    let targets = targets(options);
+    for round in 0..options.rounds {
+        for clients in &options.clients {
+            for turn in 0..targets.len() {
+                let target = targets[(round + turn) % targets.len()];
+                let sample = measure(target, *clients, options, interrupt)
+                    .with_context(|| format!("{target} with {clients} clients"))?;
+                progress(round, &sample);
+                samples.0.push(sample);
+            }
+        }
+    }
+    let scenarios: Vec<String> = options.clients.iter().map(|n| scenario(*n)).collect();
+    Ok(Report {
+        name: "peak",
+        method: format!(
+            "The pooler alone on core {POOLER_CORE}, clients and a fake PostgreSQL in one thread \
+             on core {LOAD_CORE}; `SELECT 1` over the simple protocol, TCP on loopback, transaction \
+             pooling, 20 servers. Medians of {} rounds of {:.0} s each, targets interleaved.",
+            options.rounds,
+            options.seconds.as_secs_f64()
+        ),
+        versions: versions::all(&options.programs),
+        samples,
+        goals: goal::peak(&scenarios),
+    })
+}
+
+fn targets(options: &Options) -> Vec<Target> {
+    let mut targets = vec![Target::PgBouncer(1), Target::Relay];
+    if options.programs.pgweir.is_some() {
+        targets.push(Target::Pgweir(1));
+    }
+    targets
+}
+
+fn scenario(clients: usize) -> String {
+    format!("peak {clients}")
+}
+
+fn measure(
+    target: Target,
+    clients: usize,
+    options: &Options,
+    interrupt: &Interrupt,
+) -> Result<Sample> {
+    let mut rig = Rig::start(target, options)?;
+    rig.loader.connect(rig.pooler.port, clients)?;
+    interrupt.sleep(options.warm_up)?;
+
+    let (cpu, begin) = (rig.pooler.cpu()?, rig.loader.progress()?);
+    interrupt.sleep(options.seconds)?;
+    let (cpu, end) = (rig.pooler.cpu()? - cpu, rig.loader.progress()?);
+
+    let (transactions, seconds) = begin.until(&end);
+    let mut sample = Sample {
+        target,
+        scenario: scenario(clients),
+        figures: [
+            (Figure::Throughput, transactions / seconds),
+            (Figure::Cpu, cpu.total() / transactions),
+            (Figure::CpuUser, cpu.user / transactions),
+            (Figure::Busy, cpu.total() / 1e4 / seconds),
+        ]
+        .into(),
+        calls: Calls::new(),
+    };
+    rig.count_syscalls(&mut sample, interrupt)?;
+    Ok(sample)
+}
+
+/// A pooler between the two ends of a load. The load is dropped first: it takes the end of a
+/// client's connection for a fault of the pooler.
+struct Rig {
+    loader: Loader,
+    pooler: Running,
+}
+
+impl Rig {
+    fn start(target: Target, options: &Options) -> Result<Self> {
+        let loader = Loader::start(LOAD_CORE)?;
+        let settings = Settings {
+            server: loader.port,
+            auth_type: "trust",
+            users: "\"bench\" \"\"\n".to_owned(),
+            core: Some(POOLER_CORE),
+        };
+        Ok(Self { pooler: target.start(&options.programs, &settings)?, loader })
+    }
+
+    fn count_syscalls(&mut self, sample: &mut Sample, interrupt: &Interrupt) -> Result<()> {
+        let Some(counting) = Counting::start(&self.pooler.pids())? else { return Ok(()) };
+        let begin = self.loader.progress()?;
+        interrupt.sleep(COUNTED)?;
+        let end = self.loader.progress()?;
+        sample.take_calls(counting.stop()?, begin.until(&end).0);
+        Ok(())
+    }
+}
+
+fn progress(round: usize, sample: &Sample) {
+    let of = |figure| sample.figures.get(&figure).copied().unwrap_or(f64::NAN);
+    eprintln!(
+        "round {} {:>9} {:<12} {:6.2} µs/txn ({:.2} user) {:6.0} tps {:5.2} syscalls/txn",
+        round + 1,
+        sample.scenario,
+        sample.target.to_string(),
+        of(Figure::Cpu),
+        of(Figure::CpuUser),
+        of(Figure::Throughput),
+        of(Figure::Syscalls),
+    );
+}
+
+const POOLER_CORE: usize = 0;
+const LOAD_CORE: usize = 1;
+const COUNTED: Duration = Duration::from_secs(1);
