@@ -8,17 +8,26 @@
 //!
 //! Knows neither who calls it nor where the bytes come from.
 
+mod conninfo;
 mod frame;
+mod ini;
 mod startup;
 
+pub use conninfo::conninfo;
 pub use frame::frame;
+pub use ini::ini;
 pub use startup::startup;
 
 /// A function that panics if a property does not hold for these bytes.
 pub type Property = fn(data: &[u8]);
 
 /// All properties by the names of their corpora.
-pub const PROPERTIES: &[(&str, Property)] = &[("frame", frame), ("startup", startup)];
+pub const PROPERTIES: &[(&str, Property)] = &[
+    ("conninfo", conninfo),
+    ("frame", frame),
+    ("ini", ini),
+    ("startup", startup),
+];
 
 /// Asserts that `part` is a piece of `whole` itself, not merely equal to one. Nothing is anywhere.
 fn assert_within(whole: &[u8], part: &[u8]) {
