@@ -26,9 +26,7 @@ pub(crate) fn root() -> PathBuf {
         return PathBuf::from("/var/cache/pgweir");
     }
     let home = || Path::new(&env::var_os("HOME").unwrap_or_default()).join(".cache");
-    env::var_os("XDG_CACHE_HOME")
-        .map_or_else(home, PathBuf::from)
-        .join("pgweir")
+    env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("pgweir")
 }
 
 /// Puts a fresh data folder in place: from the cache, else made by `initdb` and then cached.
@@ -51,17 +49,13 @@ pub(crate) fn place_data(
 /// One template for each build of PostgreSQL: two builds of one version may differ in collations.
 fn template(programs: &Programs) -> PathBuf {
     let build = programs.bin.to_string_lossy().replace('/', "-");
-    root()
-        .join("template")
-        .join(format!("{}{build}", programs.release))
+    root().join("template").join(format!("{}{build}", programs.release))
 }
 
 fn keep(data: &Path, template: &Path) -> io::Result<()> {
     let parent = template.parent().unwrap_or(template);
     fs::create_dir_all(parent)?;
-    let unfinished = tempfile::Builder::new()
-        .prefix("unfinished-")
-        .tempdir_in(parent)?;
+    let unfinished = tempfile::Builder::new().prefix("unfinished-").tempdir_in(parent)?;
     let copy = unfinished.path().join("data");
     copy_tree(data, &copy, &|_| Ok(()))?;
     fs::rename(copy, template)

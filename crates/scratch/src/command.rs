@@ -24,13 +24,9 @@ pub(crate) fn plain(program: &Path) -> Command {
 
 /// Runs a command to its end and returns what it wrote.
 pub(crate) fn run(command: &mut Command) -> Result<String, Error> {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or_default();
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let program = program.to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(Error::io(format!("running {program}")))?;
+    let output = command.output().map_err(Error::io(format!("running {program}")))?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {

@@ -82,10 +82,7 @@ impl fmt::Display for Error {
             Self::Io { doing, source } => write!(f, "{doing}: {source}"),
             Self::Failed { program, output } => write!(f, "{program} failed: {}", output.trim()),
             Self::TimedOut { awaited, log } => {
-                write!(
-                    f,
-                    "waited too long for {awaited}; the server's log ends with:\n{log}"
-                )
+                write!(f, "waited too long for {awaited}; the server's log ends with:\n{log}")
             }
         }
     }

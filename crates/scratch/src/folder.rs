@@ -28,10 +28,7 @@ impl Folder {
             .prefix(&format!("pgweir-{word}-"))
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(&parent)
-            .map_err(Error::io(format!(
-                "making a folder in {}",
-                parent.display()
-            )))?;
+            .map_err(Error::io(format!("making a folder in {}", parent.display())))?;
         identity::give(dir.path())?;
         Ok(Self { dir })
     }
@@ -47,11 +44,7 @@ impl Folder {
 fn parent() -> PathBuf {
     let system = std::env::temp_dir();
     let is_short = system.as_os_str().len() <= 40;
-    if is_short && identity::can_write(&system) {
-        system
-    } else {
-        PathBuf::from("/tmp")
-    }
+    if is_short && identity::can_write(&system) { system } else { PathBuf::from("/tmp") }
 }
 
 #[cfg(test)]

@@ -41,12 +41,7 @@ impl Identity {
     fn choose(passwd: &str) -> Self {
         ["postgres", "nobody"]
             .iter()
-            .find_map(|name| {
-                passwd
-                    .lines()
-                    .filter_map(Self::parse)
-                    .find(|u| u.name == *name)
-            })
+            .find_map(|name| passwd.lines().filter_map(Self::parse).find(|u| u.name == *name))
             .unwrap_or_else(Self::nobody)
     }
 
@@ -56,30 +51,17 @@ impl Identity {
         let uid = fields.nth(1)?.parse().ok()?;
         let gid = fields.next()?.parse().ok()?;
         let home = PathBuf::from(fields.nth(1)?);
-        Some(Self {
-            name,
-            uid,
-            gid,
-            home,
-        })
+        Some(Self { name, uid, gid, home })
     }
 
     /// The ids that every kernel reserves for nobody, for systems without an /etc/passwd.
     fn nobody() -> Self {
-        Self {
-            name: "nobody".to_owned(),
-            uid: 65_534,
-            gid: 65_534,
-            home: PathBuf::from("/"),
-        }
+        Self { name: "nobody".to_owned(), uid: 65_534, gid: 65_534, home: PathBuf::from("/") }
     }
 
     fn take_on(&self, command: &mut Command) {
         command.uid(self.uid).gid(self.gid).current_dir("/");
-        command
-            .env("HOME", &self.home)
-            .env("USER", &self.name)
-            .env("LOGNAME", &self.name);
+        command.env("HOME", &self.home).env("USER", &self.name).env("LOGNAME", &self.name);
     }
 }
 
@@ -96,9 +78,8 @@ pub fn unprivileged(command: &mut Command) {
 pub(crate) fn give(path: &Path) -> Result<(), Error> {
     match Identity::unprivileged() {
         None => Ok(()),
-        Some(identity) => chown(path, Some(identity.uid), Some(identity.gid)).map_err(Error::io(
-            format!("giving {} to {}", path.display(), identity.name),
-        )),
+        Some(identity) => chown(path, Some(identity.uid), Some(identity.gid))
+            .map_err(Error::io(format!("giving {} to {}", path.display(), identity.name))),
     }
 }
 

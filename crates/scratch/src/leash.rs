@@ -61,14 +61,9 @@ impl Leash {
 
     fn tie(script: &str, fill_in: impl FnOnce(&mut Command)) -> Result<Self, Error> {
         let mut shell = Command::new("/bin/sh");
-        shell
-            .arg("-c")
-            .arg(format!("trap '' HUP INT TERM; read -r _ && exit\n{script}"));
+        shell.arg("-c").arg(format!("trap '' HUP INT TERM; read -r _ && exit\n{script}"));
         shell.arg("leash").process_group(0).current_dir("/");
-        shell
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         fill_in(&mut shell);
         let shell = shell.spawn().map_err(Error::io("starting /bin/sh"))?;
         Ok(Self { shell })

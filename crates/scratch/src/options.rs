@@ -36,11 +36,7 @@ impl Default for Options {
 impl Options {
     /// The text of postgresql.conf.
     pub(crate) fn settings_file(&self, port: u16, socket_dir: &Path) -> String {
-        let password_encryption = if self.auth == "md5" {
-            "md5"
-        } else {
-            "scram-sha-256"
-        };
+        let password_encryption = if self.auth == "md5" { "md5" } else { "scram-sha-256" };
         let fixed = [
             ("listen_addresses", "127.0.0.1"),
             ("port", &port.to_string()),
@@ -55,15 +51,8 @@ impl Options {
             ("lc_messages", "C"),
             ("timezone", "UTC"),
         ];
-        let wished = self
-            .settings
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()));
-        fixed
-            .into_iter()
-            .chain(wished)
-            .map(|(name, value)| setting(name, value))
-            .collect()
+        let wished = self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        fixed.into_iter().chain(wished).map(|(name, value)| setting(name, value)).collect()
     }
 }
 

@@ -80,10 +80,7 @@ impl Postgres {
         let server = programs.program("postgres");
         if !identity::can_run(&server) {
             let user = Identity::unprivileged().map_or_else(String::new, |identity| identity.name);
-            return Err(Error::Unreachable {
-                program: server,
-                user,
-            });
+            return Err(Error::Unreachable { program: server, user });
         }
         let folder = Folder::new("pg")?;
         let data = folder.path().join("data");
@@ -122,11 +119,7 @@ impl Postgres {
         self.signal(mode.signal())?;
         let deadline = Instant::now() + PATIENCE;
         while let Some(process) = &mut self.process {
-            if process
-                .try_wait()
-                .map_err(Error::io("waiting for postgres"))?
-                .is_some()
-            {
+            if process.try_wait().map_err(Error::io("waiting for postgres"))?.is_some() {
                 self.process = None;
             } else if Instant::now() >= deadline {
                 return Err(self.timed_out("the server to stop"));
@@ -154,11 +147,8 @@ impl Postgres {
         let before = self.log().len();
         self.signal(Signal::HUP)?;
         // The server logs this line, reads its files, and only then accepts a connection again.
-        let is_done = || {
-            self.log()
-                .get(before..)
-                .is_some_and(|new| new.contains("received SIGHUP"))
-        };
+        let is_done =
+            || self.log().get(before..).is_some_and(|new| new.contains("received SIGHUP"));
         let deadline = Instant::now() + PATIENCE;
         while !is_done() {
             if Instant::now() >= deadline {
@@ -211,8 +201,7 @@ impl Postgres {
     /// If the server does not run, or with the first error in the SQL.
     pub fn psql_in(&self, database: &str, sql: &str) -> Result<String, Error> {
         let mut psql = self.client("psql");
-        psql.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-"])
-            .env("PGDATABASE", database);
+        psql.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-"]).env("PGDATABASE", database);
         psql.stdin(script(sql).map_err(Error::io("writing a script for psql"))?);
         run(&mut psql).map(|output| output.trim_end().to_owned())
     }
@@ -222,12 +211,8 @@ impl Postgres {
     #[must_use]
     pub fn client(&self, name: &str) -> Command {
         let mut command = plain(&self.programs.program(name));
-        command
-            .env("PGHOST", &self.socket_dir)
-            .env("PGPORT", self.port.to_string());
-        command
-            .env("PGUSER", "postgres")
-            .env("PGDATABASE", "postgres");
+        command.env("PGHOST", &self.socket_dir).env("PGPORT", self.port.to_string());
+        command.env("PGUSER", "postgres").env("PGDATABASE", "postgres");
         command.env("PGPASSWORD", &self.options.password);
         command
     }
@@ -287,33 +272,19 @@ impl Postgres {
         if self.process.is_some() {
             return Ok(Outcome::Ready);
         }
-        let log = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(self.log_path());
+        let log = OpenOptions::new().create(true).append(true).open(self.log_path());
         let log = log.map_err(Error::io("opening the server's log"))?;
         let start = fs::metadata(self.log_path()).map_or(0, |log| log.len());
 
         let mut command = plain(&self.programs.program("postgres"));
-        command
-            .arg("-D")
-            .arg(self.data_dir())
-            .env("LC_ALL", "C")
-            .process_group(0);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log);
+        command.arg("-D").arg(self.data_dir()).env("LC_ALL", "C").process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         unprivileged(&mut command);
         let mut process = command.spawn().map_err(Error::io("starting postgres"))?;
 
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if process
-                .try_wait()
-                .map_err(Error::io("waiting for postgres"))?
-                .is_some()
-            {
+            if process.try_wait().map_err(Error::io("waiting for postgres"))?.is_some() {
                 break;
             }
             if self.is_ready(process.id()) {
@@ -328,15 +299,9 @@ impl Postgres {
             pause();
         }
         let log = self.log();
-        let said = usize::try_from(start)
-            .ok()
-            .and_then(|start| log.get(start..));
+        let said = usize::try_from(start).ok().and_then(|start| log.get(start..));
         let is_taken = said.is_some_and(|said| said.contains("Address already in use"));
-        if is_taken {
-            Ok(Outcome::PortTaken)
-        } else {
-            Err(self.failed())
-        }
+        if is_taken { Ok(Outcome::PortTaken) } else { Err(self.failed()) }
     }
 
     /// postmaster.pid holds the process id in its first line and the state in its eighth.
@@ -347,16 +312,10 @@ impl Postgres {
     }
 
     fn signal(&self, signal: Signal) -> Result<(), Error> {
-        let pid = self
-            .pid()
-            .and_then(|pid| i32::try_from(pid).ok())
-            .and_then(Pid::from_raw);
+        let pid = self.pid().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         let Some(pid) = pid else {
             let output = "the server does not run".to_owned();
-            return Err(Error::Failed {
-                program: "postgres".to_owned(),
-                output,
-            });
+            return Err(Error::Failed { program: "postgres".to_owned(), output });
         };
         kill_process(pid, signal).map_err(|errno| Error::io("signalling postgres")(errno.into()))
     }
@@ -376,17 +335,11 @@ impl Postgres {
     }
 
     fn failed(&self) -> Error {
-        Error::Failed {
-            program: "postgres".to_owned(),
-            output: self.log_end(),
-        }
+        Error::Failed { program: "postgres".to_owned(), output: self.log_end() }
     }
 
     fn timed_out(&self, awaited: &'static str) -> Error {
-        Error::TimedOut {
-            awaited,
-            log: self.log_end(),
-        }
+        Error::TimedOut { awaited, log: self.log_end() }
     }
 
     fn log_end(&self) -> String {
@@ -413,17 +366,7 @@ impl Drop for Postgres {
 
 fn initdb(programs: &Programs, data: &Path) -> Result<(), Error> {
     let mut initdb = plain(&programs.program("initdb"));
-    initdb.args([
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--no-locale",
-        "-N",
-        "-D",
-    ]);
+    initdb.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "-N", "-D"]);
     initdb.arg(data).env("LC_ALL", "C");
     unprivileged(&mut initdb);
     run(&mut initdb).map(drop)

@@ -33,9 +33,7 @@ impl Programs {
         if let Some(bin) = env::var_os("PGWEIR_PG_BIN").map(PathBuf::from) {
             return Self::look(&bin).ok_or(Error::NotPrograms(bin));
         }
-        newest(&installed())
-            .or_else(|| newest(&cached()))
-            .ok_or(Error::NoPrograms)
+        newest(&installed()).or_else(|| newest(&cached())).ok_or(Error::NoPrograms)
     }
 
     /// Finds the PostgreSQL of a major version, on the system or in the cache.
@@ -44,9 +42,7 @@ impl Programs {
     /// If there is none of that version.
     pub fn find_major(major: u32) -> Result<Self, Error> {
         let all = Self::all();
-        all.into_iter()
-            .find(|programs| programs.version == major)
-            .ok_or(Error::NoMajor(major))
+        all.into_iter().find(|programs| programs.version == major).ok_or(Error::NoMajor(major))
     }
 
     /// Finds one PostgreSQL of each major version, oldest first.
@@ -79,38 +75,21 @@ impl Programs {
         if !needed.iter().all(|name| bin.join(name).is_file()) {
             return None;
         }
-        let said = Command::new(bin.join("postgres"))
-            .arg("--version")
-            .output()
-            .ok()?;
+        let said = Command::new(bin.join("postgres")).arg("--version").output().ok()?;
         let (version, release) = parse_version(&String::from_utf8_lossy(&said.stdout))?;
-        Some(Self {
-            bin,
-            version,
-            release,
-        })
+        Some(Self { bin, version, release })
     }
 }
 
 fn newest(bins: &[PathBuf]) -> Option<Programs> {
     // The first of equals wins, and `max_by_key` would take the last.
-    bins.iter()
-        .rev()
-        .filter_map(|bin| Programs::look(bin))
-        .max_by_key(|found| found.version)
+    bins.iter().rev().filter_map(|bin| Programs::look(bin)).max_by_key(|found| found.version)
 }
 
 /// Reads "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)"; also "19devel" and "18beta1".
 fn parse_version(said: &str) -> Option<(u32, String)> {
-    let release = said
-        .strip_prefix("postgres (PostgreSQL) ")?
-        .split_whitespace()
-        .next()?;
-    let major = release
-        .split(|c: char| !c.is_ascii_digit())
-        .next()?
-        .parse()
-        .ok()?;
+    let release = said.strip_prefix("postgres (PostgreSQL) ")?.split_whitespace().next()?;
+    let major = release.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
     Some((major, release.to_owned()))
 }
 
@@ -119,11 +98,7 @@ fn installed() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut bins: Vec<PathBuf> = env::split_paths(&path).collect();
     bins.extend(bins_in(Path::new("/usr/lib/postgresql"))); // Debian, Ubuntu
-    bins.extend(
-        bins_in(Path::new("/usr"))
-            .into_iter()
-            .filter(|bin| is_pgdg_rpm(bin)),
-    );
+    bins.extend(bins_in(Path::new("/usr")).into_iter().filter(|bin| is_pgdg_rpm(bin)));
     bins.push(PathBuf::from("/usr/local/pgsql/bin")); // built from source
     bins.extend(bins_in(Path::new("/opt/homebrew/opt"))); // a Mac
     bins
@@ -134,11 +109,11 @@ fn is_pgdg_rpm(bin: &Path) -> bool {
     bin.to_string_lossy().starts_with("/usr/pgsql-")
 }
 
-/// What tools/setup has unpacked, and where an older checkout may have it.
+/// What tools/setup has unpacked: for this checkout first, which may differ from the newest.
 fn cached() -> Vec<PathBuf> {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache");
-    let mut bins = bins_in(&cache::root().join("postgresql"));
-    bins.extend(bins_in(&checkout.join("postgresql")));
+    let mut bins = bins_in(&checkout.join("postgresql"));
+    bins.extend(bins_in(&cache::root().join("postgresql")));
     bins
 }
 

@@ -25,11 +25,7 @@ fn a_tree_is_copied_with_modes_and_empty_folders() {
     assert_eq!(fs::read_to_string(to.join("base/1")).unwrap(), "one");
     assert_eq!(mode(&to.join("base/1")), 0o600);
     assert_eq!(mode(&to.join("base/empty")), 0o700);
-    assert_eq!(
-        seen.get(),
-        4,
-        "two folders below, one file and the folder itself"
-    );
+    assert_eq!(seen.get(), 4, "two folders below, one file and the folder itself");
 }
 
 #[test]
@@ -43,8 +39,5 @@ fn a_template_is_kept_once_and_leaves_nothing_unfinished() {
     assert!(keep(&data, &template).is_err(), "another process was first");
     let kept: Vec<_> = fs::read_dir(dir.path().join("template")).unwrap().collect();
     assert_eq!(kept.len(), 1);
-    assert_eq!(
-        fs::read_to_string(template.join("PG_VERSION")).unwrap(),
-        "15"
-    );
+    assert_eq!(fs::read_to_string(template.join("PG_VERSION")).unwrap(), "15");
 }

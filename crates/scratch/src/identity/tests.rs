@@ -7,25 +7,14 @@ const PASSWD: &str = "root:x:0:0:root:/root:/bin/bash\n\
 #[test]
 fn postgres_is_preferred_to_nobody() {
     let check = |passwd: &str, name: &str, uid: u32, gid: u32, home: &str| {
-        let expected = Identity {
-            name: name.to_owned(),
-            uid,
-            gid,
-            home: PathBuf::from(home),
-        };
+        let expected = Identity { name: name.to_owned(), uid, gid, home: PathBuf::from(home) };
         assert_eq!(Identity::choose(passwd), expected, "{passwd:?}");
     };
     let both = format!("{PASSWD}postgres:x:101:104:PostgreSQL:/var/lib/postgresql:/bin/bash\n");
     check(&both, "postgres", 101, 104, "/var/lib/postgresql");
     check(PASSWD, "nobody", 65_534, 65_533, "/nonexistent");
     check("", "nobody", 65_534, 65_534, "/");
-    check(
-        "postgres:x:high:104:PostgreSQL:/:/bin/sh\n",
-        "nobody",
-        65_534,
-        65_534,
-        "/",
-    );
+    check("postgres:x:high:104:PostgreSQL:/:/bin/sh\n", "nobody", 65_534, 65_534, "/");
 }
 
 #[test]

@@ -14,18 +14,10 @@ fn listens(port: u16) -> bool {
 #[test]
 fn a_server_answers_and_leaves_nothing_behind() {
     let postgres = start(&Options::default());
-    assert_eq!(
-        postgres.psql("SELECT 1 + 1, 'x'; SELECT NULL").unwrap(),
-        "2|x"
-    );
+    assert_eq!(postgres.psql("SELECT 1 + 1, 'x'; SELECT NULL").unwrap(), "2|x");
     assert_eq!(postgres.psql("SHOW fsync").unwrap(), "off");
     assert!(listens(postgres.port));
-    assert!(
-        postgres
-            .socket_dir
-            .join(format!(".s.PGSQL.{}", postgres.port))
-            .exists()
-    );
+    assert!(postgres.socket_dir.join(format!(".s.PGSQL.{}", postgres.port)).exists());
     assert!(postgres.log().contains("ready to accept connections"));
 
     let (port, folder) = (postgres.port, postgres.socket_dir.clone());
@@ -38,11 +30,7 @@ fn a_server_answers_and_leaves_nothing_behind() {
 fn every_authentication_method_lets_the_superuser_in() {
     for auth in ["trust", "password", "md5", "scram-sha-256"] {
         let password = "it's \\ a \"password\"".to_owned();
-        let postgres = start(&Options {
-            auth,
-            password,
-            ..Options::default()
-        });
+        let postgres = start(&Options { auth, password, ..Options::default() });
         let stored = "SELECT coalesce(left(rolpassword, 3), '-') FROM pg_authid WHERE rolname = \
                       'postgres'";
         let expected = match auth {
@@ -68,16 +56,9 @@ fn settings_are_taken_and_changed() {
         ("work_mem".to_owned(), "5MB".to_owned()),
         ("cluster_name".to_owned(), "it's \\ quoted".to_owned()),
     ];
-    let postgres = start(&Options {
-        settings,
-        max_connections: 17,
-        ..Options::default()
-    });
+    let postgres = start(&Options { settings, max_connections: 17, ..Options::default() });
     assert_eq!(postgres.psql("SHOW work_mem").unwrap(), "5MB");
-    assert_eq!(
-        postgres.psql("SHOW cluster_name").unwrap(),
-        "it's \\ quoted"
-    );
+    assert_eq!(postgres.psql("SHOW cluster_name").unwrap(), "it's \\ quoted");
     assert_eq!(postgres.psql("SHOW max_connections").unwrap(), "17");
 
     postgres.set("work_mem", "6MB").unwrap();
@@ -87,10 +68,7 @@ fn settings_are_taken_and_changed() {
 #[test]
 fn an_unknown_setting_is_told_from_the_log() {
     let settings = vec![("no_such_setting".to_owned(), "1".to_owned())];
-    let options = Options {
-        settings,
-        ..Options::default()
-    };
+    let options = Options { settings, ..Options::default() };
     let error = Postgres::start(&Programs::find().unwrap(), &options).unwrap_err();
     assert!(error.to_string().contains("\"no_such_setting\""), "{error}");
 }
@@ -98,23 +76,14 @@ fn an_unknown_setting_is_told_from_the_log() {
 #[test]
 fn sql_errors_are_told() {
     let postgres = start(&Options::default());
-    let error = postgres
-        .psql("SELECT 1; SELECT nothing; SELECT 2")
-        .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("column \"nothing\" does not exist"),
-        "{error}"
-    );
+    let error = postgres.psql("SELECT 1; SELECT nothing; SELECT 2").unwrap_err();
+    assert!(error.to_string().contains("column \"nothing\" does not exist"), "{error}");
 }
 
 #[test]
 fn a_server_restarts_on_its_port_with_its_data() {
     let mut postgres = start(&Options::default());
-    postgres
-        .psql("CREATE TABLE kept AS SELECT 42 AS x")
-        .unwrap();
+    postgres.psql("CREATE TABLE kept AS SELECT 42 AS x").unwrap();
     let (port, pid) = (postgres.port, postgres.pid());
     for mode in [Stop::Smart, Stop::Fast] {
         postgres.restart(mode).unwrap();
@@ -138,17 +107,13 @@ fn an_added_rule_wins() {
     postgres.psql("CREATE ROLE guest LOGIN").unwrap();
     let attempt = |postgres: &Postgres| {
         let mut psql = postgres.client("psql");
-        psql.args(["-XAtc", "SELECT current_user"])
-            .env("PGUSER", "guest");
+        psql.args(["-XAtc", "SELECT current_user"]).env("PGUSER", "guest");
         run(&mut psql)
     };
     assert_eq!(attempt(&postgres).unwrap(), "guest\n");
     postgres.add_hba("local all guest reject").unwrap();
     let refusal = attempt(&postgres).unwrap_err().to_string();
-    assert!(
-        refusal.contains("pg_hba.conf rejects connection"),
-        "{refusal}"
-    );
+    assert!(refusal.contains("pg_hba.conf rejects connection"), "{refusal}");
     assert_eq!(postgres.psql("SELECT 1").unwrap(), "1");
 }
 
@@ -170,30 +135,18 @@ fn owner_that_is_killed() {
         return;
     }
     let postgres = start(&Options::default());
-    println!(
-        "\nstarted {} {}",
-        postgres.port,
-        postgres.socket_dir.display()
-    );
+    println!("\nstarted {} {}", postgres.port, postgres.socket_dir.display());
     std::thread::sleep(PATIENCE);
 }
 
 #[test]
 fn a_server_dies_with_its_killed_owner() {
     let mut owner = Command::new(std::env::current_exe().unwrap());
-    owner.args([
-        "--exact",
-        "--nocapture",
-        "postgres::tests::owner_that_is_killed",
-    ]);
+    owner.args(["--exact", "--nocapture", "postgres::tests::owner_that_is_killed"]);
     owner.env("SCRATCH_OWNER", "1").stdout(Stdio::piped());
     let mut owner = owner.spawn().unwrap();
-    let lines = BufReader::new(owner.stdout.take().unwrap())
-        .lines()
-        .map_while(Result::ok);
-    let said = lines
-        .into_iter()
-        .find_map(|line| Some(line.strip_prefix("started ")?.to_owned()));
+    let lines = BufReader::new(owner.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let said = lines.into_iter().find_map(|line| Some(line.strip_prefix("started ")?.to_owned()));
     let said = said.unwrap();
     let (port, folder) = said.split_once(' ').unwrap();
     let (port, folder) = (port.parse().unwrap(), Path::new(folder));
@@ -203,11 +156,16 @@ fn a_server_dies_with_its_killed_owner() {
     owner.wait().unwrap();
     let deadline = Instant::now() + PATIENCE;
     while listens(port) || folder.exists() {
-        assert!(
-            Instant::now() < deadline,
-            "the server or {} is still there",
-            folder.display()
-        );
+        assert!(Instant::now() < deadline, "the server or {} is still there", folder.display());
         pause();
+    }
+}
+
+#[test]
+fn every_installed_version_runs() {
+    for programs in Programs::all() {
+        let postgres = Postgres::start(&programs, &Options::default()).unwrap();
+        let version = postgres.psql("SHOW server_version").unwrap();
+        assert!(version.starts_with(&programs.release), "{version} from {programs:?}");
     }
 }

@@ -6,10 +6,7 @@ fn the_version_is_read_from_what_postgres_says() {
         let expected = expected.map(|(major, release)| (major, release.to_owned()));
         assert_eq!(parse_version(said), expected, "{said:?}");
     };
-    check(
-        "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n",
-        Some((15, "15.18")),
-    );
+    check("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n", Some((15, "15.18")));
     check("postgres (PostgreSQL) 18.6\n", Some((18, "18.6")));
     check("postgres (PostgreSQL) 19devel\n", Some((19, "19devel")));
     check("postgres (PostgreSQL) 18beta1\n", Some((18, "18beta1")));
@@ -32,15 +29,9 @@ fn programs_are_found_with_their_version() {
 
 #[test]
 fn every_version_is_listed_once_oldest_first() {
-    let versions: Vec<u32> = Programs::all()
-        .iter()
-        .map(|programs| programs.version)
-        .collect();
+    let versions: Vec<u32> = Programs::all().iter().map(|programs| programs.version).collect();
     assert!(!versions.is_empty());
-    assert!(
-        versions.windows(2).all(|pair| pair[0] < pair[1]),
-        "{versions:?}"
-    );
+    assert!(versions.windows(2).all(|pair| pair[0] < pair[1]), "{versions:?}");
 }
 
 #[test]
