@@ -65,10 +65,13 @@ impl Database {
         self.dbname.as_deref().or(own)
     }
 
-    fn set_startup(&mut self, parameter: &'static str, value: &str) {
+    /// Adds a parameter to the StartupMessage, in the order of the manual.
+    fn send(&mut self, parameter: &'static str, value: &str) -> Result<(), String> {
         self.startup.retain(|(name, _)| *name != parameter);
         self.startup.push((parameter, value.to_owned()));
-        self.startup.sort_by_key(|(name, _)| STARTUP.iter().position(|known| known == name));
+        self.startup
+            .sort_by_key(|(name, _)| DATABASE_KEYS.iter().position(|key| key.name == *name));
+        Ok(())
     }
 }
 
@@ -192,36 +195,25 @@ const fn not_yet<Entry>(name: &'static str) -> Key<Entry> {
 /// The keys of `[databases]`, in PgBouncer's order.
 pub(crate) const DATABASE_KEYS: &[Key<Database>] = &[
     value("dbname", "Database on the server; by default the same name.", |database, text| {
-        database.dbname = Some(text.to_owned());
-        Ok(())
+        put(&mut database.dbname, parse_text(text))
     }),
     value(
         "host",
         "Host name, IP address or `/directory` of a Unix socket; by default `unix_socket_dir`.",
-        |database, text| {
-            database.host = Some(parse_host(text)?);
-            Ok(())
-        },
+        |database, text| put(&mut database.host, parse_host(text)),
     ),
     value("port", "Port of the server; by default 5432.", |database, text| {
-        database.port = parse_port(text)?;
-        Ok(())
+        put(&mut database.port, parse_port(text))
     }),
     value(
         "user",
         "User of all its servers, whoever the client is; by default the client's user.",
-        |database, text| {
-            database.user = Some(text.to_owned());
-            Ok(())
-        },
+        |database, text| put(&mut database.user, parse_text(text)),
     ),
     value(
         "password",
         "Password of `user`; by default the one in `auth_file`.",
-        |database, text| {
-            database.password = Some(text.to_owned());
-            Ok(())
-        },
+        |database, text| put(&mut database.password, parse_text(text)),
     ),
     not_yet("auth_user"),
     not_yet("auth_query"),
@@ -229,25 +221,20 @@ pub(crate) const DATABASE_KEYS: &[Key<Database>] = &[
     value(
         "pool_size",
         "Servers of one pool; by default `default_pool_size`, 0 means no limit.",
-        |database, text| {
-            database.pool_size = parse_size("pool_size", text)?;
-            Ok(())
-        },
+        |database, text| put(&mut database.pool_size, parse_size("pool_size", text)),
     ),
     not_yet("min_pool_size"),
     not_yet("reserve_pool_size"),
     not_yet("reserve_pool"),
     not_yet("connect_query"),
     value("pool_mode", "Pool mode of this database.", |database, text| {
-        database.pool_mode = Some(parse_mode(text)?);
-        Ok(())
+        put(&mut database.pool_mode, parse_mode(text))
     }),
     value(
         "query_wait_timeout",
         "How long a client waits for a server, in whole seconds; 0 means no limit.",
         |database, text| {
-            database.query_wait_timeout = parse_seconds("query_wait_timeout", text)?;
-            Ok(())
+            put(&mut database.query_wait_timeout, parse_seconds("query_wait_timeout", text))
         },
     ),
     not_yet("load_balance_hosts"),
@@ -257,38 +244,24 @@ pub(crate) const DATABASE_KEYS: &[Key<Database>] = &[
         "server_lifetime",
         "Age from which an idle server is closed, in whole seconds; 0 means as in the settings.",
         |database, text| {
-            let lifetime = parse_seconds("server_lifetime", text)?;
-            database.server_lifetime = lifetime.filter(|&lifetime| lifetime > 0);
-            Ok(())
+            let lifetime = parse_seconds("server_lifetime", text);
+            let lifetime = lifetime.map(|lifetime| lifetime.filter(|&lifetime| lifetime > 0));
+            put(&mut database.server_lifetime, lifetime)
         },
     ),
-    value(STARTUP[0], "Sent to the server at login.", |database, text| {
-        database.set_startup(STARTUP[0], text);
-        Ok(())
-    }),
-    value(STARTUP[1], "Sent to the server at login.", |database, text| {
-        database.set_startup(STARTUP[1], text);
-        Ok(())
-    }),
-    value(STARTUP[2], "Sent to the server at login.", |database, text| {
-        database.set_startup(STARTUP[2], text);
-        Ok(())
-    }),
-    value(STARTUP[3], "Sent to the server at login.", |database, text| {
-        database.set_startup(STARTUP[3], text);
-        Ok(())
-    }),
+    value("client_encoding", SENT, |database, text| database.send("client_encoding", text)),
+    value("datestyle", SENT, |database, text| database.send("datestyle", text)),
+    value("timezone", SENT, |database, text| database.send("timezone", text)),
+    value("application_name", SENT, |database, text| database.send("application_name", text)),
 ];
 
 /// The keys of `[users]`, in PgBouncer's order.
 pub(crate) const USER_KEYS: &[Key<User>] = &[
     value("pool_mode", "Pool mode of this user's pools.", |user, text| {
-        user.pool_mode = Some(parse_mode(text)?);
-        Ok(())
+        put(&mut user.pool_mode, parse_mode(text))
     }),
     value("pool_size", "Servers of one pool of this user; 0 means no limit.", |user, text| {
-        user.pool_size = parse_size("pool_size", text)?;
-        Ok(())
+        put(&mut user.pool_size, parse_size("pool_size", text))
     }),
     not_yet("reserve_pool_size"),
     not_yet("max_user_connections"),
@@ -297,24 +270,31 @@ pub(crate) const USER_KEYS: &[Key<User>] = &[
     value(
         "query_wait_timeout",
         "How long this user's clients wait for a server, in whole seconds; 0 means no limit.",
-        |user, text| {
-            user.query_wait_timeout = parse_seconds("query_wait_timeout", text)?;
-            Ok(())
-        },
+        |user, text| put(&mut user.query_wait_timeout, parse_seconds("query_wait_timeout", text)),
     ),
     not_yet("idle_transaction_timeout"),
     not_yet("transaction_timeout"),
     not_yet("client_idle_timeout"),
 ];
 
-fn parse_host(text: &str) -> Result<String, String> {
+fn put<Value>(field: &mut Value, value: Result<Value, String>) -> Result<(), String> {
+    *field = value?;
+    Ok(())
+}
+
+/// Takes any text; whether it names anything, only the server knows.
+fn parse_text(text: &str) -> Result<Option<String>, String> {
+    Ok(Some(text.to_owned()))
+}
+
+fn parse_host(text: &str) -> Result<Option<String>, String> {
     if text.contains(',') {
         return Err("a list of hosts is not supported yet".to_owned());
     }
     if text.starts_with('@') {
         return Err("an abstract socket as host is not supported yet".to_owned());
     }
-    Ok(text.to_owned())
+    Ok(Some(text.to_owned()))
 }
 
 fn parse_port(text: &str) -> Result<u16, String> {
@@ -322,8 +302,8 @@ fn parse_port(text: &str) -> Result<u16, String> {
     port.filter(|&port| port > 0).ok_or_else(|| format!("invalid port: {text}"))
 }
 
-fn parse_mode(text: &str) -> Result<PoolMode, String> {
-    parse_pool_mode(text).map_err(|unfit| match unfit {
+fn parse_mode(text: &str) -> Result<Option<PoolMode>, String> {
+    parse_pool_mode(text).map(Some).map_err(|unfit| match unfit {
         Unfit::NotYet => format!("pool mode {text} is not supported yet"),
         _ => format!("invalid pool mode: {text}"),
     })
@@ -344,8 +324,8 @@ fn parse_seconds(key: &str, text: &str) -> Result<Option<Micros>, String> {
     Ok(seconds.map(|seconds| Micros::from(seconds) * 1_000_000))
 }
 
-/// The parameters that an entry may add to the StartupMessage.
-const STARTUP: [&str; 4] = ["client_encoding", "datestyle", "timezone", "application_name"];
+/// What the manual says of a parameter of the StartupMessage.
+const SENT: &str = "Sent to the server at login.";
 
 /// The database that is the admin console.
 const CONSOLE: &str = "pgbouncer";
