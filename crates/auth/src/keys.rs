@@ -71,9 +71,7 @@ pub fn mock_verifier(process_secret: &[u8; 32], user: &[u8], iterations: u32) ->
     let draw = |label: &[u8]| tag(root.clone().chain_update(label).chain_update(user));
     let salt = draw(b"mock salt:");
     Verifier {
-        salt: salt
-            .first_chunk::<16>()
-            .map_or_else(Box::default, |half| Box::from(&half[..])),
+        salt: salt.first_chunk::<16>().map_or_else(Box::default, |half| Box::from(&half[..])),
         iterations,
         stored_key: draw(b"mock stored key:"),
         server_key: draw(b"mock server key:"),
@@ -116,12 +114,7 @@ impl Verifier {
         let stored_key = decode_key(stored_key)?;
         let server_key = decode_key(server_key)?;
         let iterations = parse_iterations(iterations)?;
-        Ok(Self {
-            salt: salt.into(),
-            iterations,
-            stored_key,
-            server_key,
-        })
+        Ok(Self { salt: salt.into(), iterations, stored_key, server_key })
     }
 }
 
@@ -129,19 +122,13 @@ impl fmt::Display for Verifier {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [salt, stored_key, server_key] =
             [&*self.salt, &self.stored_key, &self.server_key].map(encode);
-        write!(
-            out,
-            "SCRAM-SHA-256${}:{salt}${stored_key}:{server_key}",
-            self.iterations
-        )
+        write!(out, "SCRAM-SHA-256${}:{salt}${stored_key}:{server_key}", self.iterations)
     }
 }
 
 impl fmt::Debug for Verifier {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Verifier")
-            .field("iterations", &self.iterations)
-            .finish_non_exhaustive()
+        out.debug_struct("Verifier").field("iterations", &self.iterations).finish_non_exhaustive()
     }
 }
 
@@ -192,10 +179,7 @@ pub(crate) fn xor(mut left: [u8; 32], right: &[u8; 32]) -> [u8; 32] {
 fn pbkdf2(password: &[u8], salt: &[u8], iterations: u32) -> [u8; 32] {
     // Keyed once: each round then costs two compressions instead of four.
     let keyed = keyed(password);
-    let mut round = tag(keyed
-        .clone()
-        .chain_update(salt)
-        .chain_update(1_u32.to_be_bytes()));
+    let mut round = tag(keyed.clone().chain_update(salt).chain_update(1_u32.to_be_bytes()));
     let mut sum = round;
     for _ in 1..iterations {
         round = tag(keyed.clone().chain_update(round));

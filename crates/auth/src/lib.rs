@@ -8,8 +8,10 @@
 //! | `scram_server`, `scram_client` | the two halves of a SCRAM exchange, over `scram` |
 //! | `saslprep` | how a password is prepared before SCRAM hashes it |
 //! | `userlist` | the users of `auth_file` |
+//! | `entropy` | salts and nonces from one seed |
 //!
-//! Everything is a function of its arguments: randomness is passed in, nothing is read or sent.
+//! Everything is a function of its arguments: randomness is passed in as bytes or as a seed, nothing
+//! is read or sent.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -23,6 +25,7 @@
 )]
 
 mod denied;
+mod entropy;
 mod keys;
 mod md5;
 mod saslprep;
@@ -31,8 +34,11 @@ mod scram_client;
 mod scram_server;
 mod secret;
 mod userlist;
+#[cfg(test)]
+mod xorshift;
 
 pub use denied::Denied;
+pub use entropy::Entropy;
 pub use keys::{ITERATIONS_MAX, ScramKeys, Verifier, derive, mock_verifier};
 pub use md5::{md5_hash, md5_matches, md5_response};
 pub use saslprep::saslprep;

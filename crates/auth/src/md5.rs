@@ -15,21 +15,13 @@ use crate::secret::Secret;
 /// Returns the 32 hex digits that PostgreSQL stores (after `md5`) for a password and a user.
 #[must_use]
 pub fn md5_hash(password: &[u8], user: &[u8]) -> [u8; 32] {
-    hex(Md5::new()
-        .chain_update(password)
-        .chain_update(user)
-        .finalize()
-        .into())
+    hex(Md5::new().chain_update(password).chain_update(user).finalize().into())
 }
 
 /// Returns the answer to a salt: `md5` and 32 hex digits.
 #[must_use]
 pub fn md5_response(hash: &[u8; 32], salt: [u8; 4]) -> [u8; 35] {
-    let digits = hex(Md5::new()
-        .chain_update(hash)
-        .chain_update(salt)
-        .finalize()
-        .into());
+    let digits = hex(Md5::new().chain_update(hash).chain_update(salt).finalize().into());
     let mut response = [0; 35];
     for (slot, byte) in response.iter_mut().zip(b"md5".iter().chain(&digits)) {
         *slot = *byte;

@@ -21,9 +21,7 @@ pub fn saslprep(password: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(password);
     }
     let prepared = str::from_utf8(password).ok().and_then(prepare);
-    prepared.map_or(Cow::Borrowed(password), |text| {
-        Cow::Owned(text.into_bytes())
-    })
+    prepared.map_or(Cow::Borrowed(password), |text| Cow::Owned(text.into_bytes()))
 }
 
 fn prepare(text: &str) -> Option<String> {
@@ -67,23 +65,18 @@ fn has_one_direction(letters: &[char]) -> bool {
             && !letters.iter().any(|letter| is_left_to_right(*letter)))
 }
 
-/// RFC 3454 table D.2. Unicode has since made the mathematical nablas and partial differentials
-/// neutral; the table keeps them.
+/// RFC 3454 table D.2, which keeps the directions of Unicode 3.2.
 fn is_left_to_right(letter: char) -> bool {
-    tables::bidi_l(letter)
-        || matches!(
-            letter,
-            '\u{1D6C1}'
-                | '\u{1D6DB}'
-                | '\u{1D6FB}'
-                | '\u{1D715}'
-                | '\u{1D735}'
-                | '\u{1D74F}'
-                | '\u{1D76F}'
-                | '\u{1D789}'
-                | '\u{1D7A9}'
-                | '\u{1D7C3}'
-        )
+    match letter {
+        // Since then made left-to-right.
+        '\u{0CBF}' | '\u{0CC6}' | '\u{1734}' | '\u{2132}' | '\u{302E}' | '\u{302F}' => false,
+        '\u{2800}'..='\u{28FF}' => false,
+        // Since then made neutral; most are nablas and partial differentials.
+        '\u{17B4}' | '\u{17B5}' | '\u{1885}' | '\u{1886}' => true,
+        '\u{1D6C1}' | '\u{1D6DB}' | '\u{1D6FB}' | '\u{1D715}' | '\u{1D735}' => true,
+        '\u{1D74F}' | '\u{1D76F}' | '\u{1D789}' | '\u{1D7A9}' | '\u{1D7C3}' => true,
+        _ => tables::bidi_l(letter),
+    }
 }
 
 #[cfg(test)]

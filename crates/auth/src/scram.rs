@@ -27,9 +27,7 @@ pub(crate) struct Attributes<'a> {
 impl<'a> Attributes<'a> {
     /// Starts at the first attribute.
     pub(crate) fn new(message: &'a [u8]) -> Self {
-        Self {
-            rest: Some(message),
-        }
+        Self { rest: Some(message) }
     }
 
     /// Takes the next attribute, which must have this name.
@@ -97,8 +95,7 @@ pub(crate) fn parse_iterations(text: &[u8]) -> Result<u32, Denied> {
     }
     text.iter()
         .try_fold(0_u32, |sum, digit| {
-            sum.checked_mul(10)?
-                .checked_add(u32::from(digit.wrapping_sub(b'0')))
+            sum.checked_mul(10)?.checked_add(u32::from(digit.wrapping_sub(b'0')))
         })
         .filter(|count| *count <= ITERATIONS_MAX)
         .ok_or(Denied::Iterations)
@@ -114,10 +111,7 @@ pub(crate) fn decode_salt(text: &[u8]) -> Result<Vec<u8>, Denied> {
 
 /// Reads a key, proof or signature: canonical base64 of exactly 32 bytes.
 pub(crate) fn decode_key(text: &[u8]) -> Result<[u8; 32], Denied> {
-    let key = STANDARD
-        .decode(text)
-        .ok()
-        .and_then(|bytes| bytes.try_into().ok());
+    let key = STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
     key.ok_or(Denied::Malformed("not 32 bytes in base64"))
 }
 

@@ -43,10 +43,7 @@ enum Step {
     /// Waits for server-first.
     Asking,
     /// Has understood server-first and waits for the keys.
-    Challenged {
-        nonce: Vec<u8>,
-        server_first: Vec<u8>,
-    },
+    Challenged { nonce: Vec<u8>, server_first: Vec<u8> },
     /// Has sent its proof and waits for this signature of the server.
     Proven { signature: [u8; 32] },
     /// Has refused the server.
@@ -57,10 +54,7 @@ impl ScramClient {
     /// Starts an exchange; the nonce is 18 fresh random bytes.
     #[must_use]
     pub fn new(nonce: [u8; 18]) -> Self {
-        Self {
-            nonce: encode(&nonce),
-            step: Step::Asking,
-        }
+        Self { nonce: encode(&nonce), step: Step::Asking }
     }
 
     /// Returns the client-first-message.
@@ -90,10 +84,7 @@ impl ScramClient {
             None | Some([]) => return Err(Denied::Nonce),
             Some(_) => {}
         }
-        self.step = Step::Challenged {
-            nonce: nonce.to_vec(),
-            server_first: server_first.to_vec(),
-        };
+        self.step = Step::Challenged { nonce: nonce.to_vec(), server_first: server_first.to_vec() };
         Ok(Challenge { salt, iterations })
     }
 
@@ -102,10 +93,7 @@ impl ScramClient {
     /// # Errors
     /// `Malformed` when there was no challenge.
     pub fn last(&mut self, keys: &ScramKeys) -> Result<Vec<u8>, Denied> {
-        let Step::Challenged {
-            nonce,
-            server_first,
-        } = mem::replace(&mut self.step, Step::Over)
+        let Step::Challenged { nonce, server_first } = mem::replace(&mut self.step, Step::Over)
         else {
             return Err(OUT_OF_TURN);
         };
@@ -114,9 +102,7 @@ impl ScramClient {
         let auth_message = [bare.as_bytes(), b",", &server_first, b",", &without_proof].concat();
         let client_signature = hmac(&sha256(&keys.client_key), &auth_message);
         let proof = encode(&xor(client_signature, &keys.client_key));
-        self.step = Step::Proven {
-            signature: hmac(&keys.server_key, &auth_message),
-        };
+        self.step = Step::Proven { signature: hmac(&keys.server_key, &auth_message) };
         Ok([&*without_proof, b",p=", proof.as_bytes()].concat())
     }
 
@@ -138,11 +124,7 @@ impl ScramClient {
         let mut attributes = Attributes::new(server_final);
         let theirs = decode_key(attributes.expect(b'v')?)?;
         attributes.end()?;
-        if bool::from(theirs.ct_eq(signature)) {
-            Ok(())
-        } else {
-            Err(Denied::ServerSignature)
-        }
+        if bool::from(theirs.ct_eq(signature)) { Ok(()) } else { Err(Denied::ServerSignature) }
     }
 
     fn first_bare(&self) -> String {

@@ -59,9 +59,7 @@ impl ScramServer {
     /// Starts an exchange; the nonce is 18 fresh random bytes.
     #[must_use]
     pub fn new(nonce: [u8; 18]) -> Self {
-        Self {
-            step: Step::Waiting { nonce },
-        }
+        Self { step: Step::Waiting { nonce } }
     }
 
     /// Answers a client-first-message with the server-first-message.
@@ -72,11 +70,7 @@ impl ScramServer {
         let Step::Waiting { nonce } = mem::replace(&mut self.step, Step::Over) else {
             return Err(OUT_OF_TURN);
         };
-        let ClientFirst {
-            binding,
-            bare,
-            nonce: client_nonce,
-        } = ClientFirst::parse(client_first)?;
+        let ClientFirst { binding, bare, nonce: client_nonce } = ClientFirst::parse(client_first)?;
         let nonce = [client_nonce, encode(&nonce).as_bytes()].concat();
         let cost = format!(",s={},i={}", encode(&verifier.salt), verifier.iterations);
         let server_first = [b"r=", &*nonce, cost.as_bytes()].concat();
@@ -98,12 +92,8 @@ impl ScramServer {
         let Step::Challenged(exchange) = mem::replace(&mut self.step, Step::Over) else {
             return Err(OUT_OF_TURN);
         };
-        let ClientFinal {
-            binding,
-            nonce,
-            without_proof,
-            proof,
-        } = ClientFinal::parse(client_final)?;
+        let ClientFinal { binding, nonce, without_proof, proof } =
+            ClientFinal::parse(client_final)?;
         if binding != exchange.binding {
             return Err(Denied::Binding);
         }
@@ -119,10 +109,7 @@ impl ScramServer {
         let server_signature = hmac(&exchange.server_key, &auth_message);
         Ok(Proven {
             server_final: format!("v={}", encode(&server_signature)).into_bytes(),
-            keys: ScramKeys {
-                client_key,
-                server_key: exchange.server_key,
-            },
+            keys: ScramKeys { client_key, server_key: exchange.server_key },
         })
     }
 }
@@ -168,11 +155,7 @@ impl<'a> ClientFirst<'a> {
         attributes.expect(b'n')?;
         let nonce = nonce(attributes.expect(b'r')?)?;
         attributes.skip_extensions()?;
-        Ok(Self {
-            binding,
-            bare,
-            nonce,
-        })
+        Ok(Self { binding, bare, nonce })
     }
 }
 
@@ -197,12 +180,7 @@ impl<'a> ClientFinal<'a> {
         let binding = attributes.expect(b'c')?;
         let nonce = attributes.expect(b'r')?;
         attributes.skip_extensions()?;
-        Ok(Self {
-            binding,
-            nonce,
-            without_proof,
-            proof: decode_key(proof)?,
-        })
+        Ok(Self { binding, nonce, without_proof, proof: decode_key(proof)? })
     }
 }
 

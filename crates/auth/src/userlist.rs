@@ -40,10 +40,7 @@ impl Userlist {
     pub fn parse(text: &[u8]) -> (Self, Vec<Complaint>) {
         let mut list = Self::default();
         let mut complaints = Vec::new();
-        let mut reader = Reader {
-            rest: text,
-            line: 1,
-        };
+        let mut reader = Reader { rest: text, line: 1 };
         while reader.skip_to_entry() {
             let line = reader.line;
             match reader.entry() {
@@ -88,10 +85,7 @@ impl Userlist {
     }
 
     fn add(&mut self, user: Box<[u8]>, secret: Secret) {
-        let known = self
-            .places
-            .get(&user)
-            .and_then(|place| self.users.get_mut(*place));
+        let known = self.places.get(&user).and_then(|place| self.users.get_mut(*place));
         if let Some((_, last)) = known {
             *last = secret;
         } else {
