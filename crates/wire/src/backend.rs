@@ -71,10 +71,7 @@ pub fn command_complete(body: &[u8]) -> Result<&[u8], Malformed> {
 pub fn data_row(body: &[u8]) -> Result<Row<'_>, Malformed> {
     let mut cursor = Cursor::new(body);
     let count = cursor.u16()?;
-    let row = Row {
-        cursor,
-        left: count,
-    };
+    let row = Row { cursor, left: count };
     for _ in 0..count {
         cursor.value()?;
     }
@@ -86,10 +83,7 @@ pub fn data_row(body: &[u8]) -> Result<Row<'_>, Malformed> {
 pub fn row_description(body: &[u8]) -> Result<Columns<'_>, Malformed> {
     let mut cursor = Cursor::new(body);
     let count = cursor.u16()?;
-    let columns = Columns {
-        cursor,
-        left: count,
-    };
+    let columns = Columns { cursor, left: count };
     for _ in 0..count {
         column(&mut cursor)?;
     }
@@ -103,11 +97,7 @@ pub fn parameter_description(body: &[u8]) -> Result<impl Iterator<Item = u32>, M
     let count = cursor.u16()?;
     let oids = cursor.bytes(usize::from(count).saturating_mul(4))?;
     cursor.end()?;
-    Ok(oids
-        .as_chunks()
-        .0
-        .iter()
-        .map(|oid| u32::from_be_bytes(*oid)))
+    Ok(oids.as_chunks().0.iter().map(|oid| u32::from_be_bytes(*oid)))
 }
 
 /// Reads who notifies (a process id), the channel and the payload of a NotificationResponse.
@@ -285,9 +275,7 @@ fn sasl_mechanisms(list: &[u8]) -> Result<Names<'_>, Malformed> {
             return Err(Malformed("empty name in the list of mechanisms"));
         }
     }
-    Ok(Names {
-        cursor: Cursor::new(names),
-    })
+    Ok(Names { cursor: Cursor::new(names) })
 }
 
 #[cfg(test)]

@@ -82,10 +82,6 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn end(self) -> Result<(), Malformed> {
-        if self.rest.is_empty() {
-            Ok(())
-        } else {
-            Err(TRAILING)
-        }
+        if self.rest.is_empty() { Ok(()) } else { Err(TRAILING) }
     }
 }

@@ -56,9 +56,7 @@ impl<'a> Fields<'a> {
 
     /// Returns the first field with this letter.
     pub fn field(&self, letter: u8) -> Option<&'a [u8]> {
-        self.iter()
-            .find(|field| field.0 == letter)
-            .map(|field| field.1)
+        self.iter().find(|field| field.0 == letter).map(|field| field.1)
     }
 
     /// Lists all fields, letter and text, in the order they were sent.
@@ -72,10 +70,7 @@ impl<'a> Fields<'a> {
 }
 
 /// SQLSTATE codes by the names that PostgreSQL gives them.
-#[expect(
-    missing_docs,
-    reason = "the names are PostgreSQL's own, explained in its manual"
-)]
+#[expect(missing_docs, reason = "the names are PostgreSQL's own, explained in its manual")]
 pub mod sqlstate {
     pub const SUCCESSFUL_COMPLETION: &str = "00000";
     pub const CONNECTION_EXCEPTION: &str = "08000";

@@ -36,11 +36,7 @@ pub fn bind(body: &[u8]) -> Result<Bind<'_>, Malformed> {
     let mut cursor = Cursor::new(body);
     let portal = cursor.text()?;
     let statement = cursor.text()?;
-    Ok(Bind {
-        portal,
-        statement,
-        rest: cursor.rest(),
-    })
+    Ok(Bind { portal, statement, rest: cursor.rest() })
 }
 
 /// Reads a Describe.
@@ -73,10 +69,7 @@ pub fn sasl_initial(body: &[u8]) -> Result<SaslInitial<'_>, Malformed> {
     let mechanism = cursor.text()?;
     let response = cursor.value()?;
     cursor.end()?;
-    Ok(SaslInitial {
-        mechanism,
-        response,
-    })
+    Ok(SaslInitial { mechanism, response })
 }
 
 /// Reads the reason that a CopyFail gives, without its final zero.

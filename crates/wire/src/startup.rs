@@ -112,9 +112,7 @@ pub struct StartupMessage<'a> {
 impl<'a> StartupMessage<'a> {
     /// Lists the parameters as pairs of name and value, in the order and number they were sent.
     pub fn parameters(&self) -> Parameters<'a> {
-        Parameters {
-            cursor: Cursor::new(self.body),
-        }
+        Parameters { cursor: Cursor::new(self.body) }
     }
 
     fn parse(version: u32, body: &'a [u8]) -> Result<Self, StartupError> {
@@ -133,9 +131,7 @@ impl<'a> StartupMessage<'a> {
 }
 
 fn is_terminated(body: &[u8]) -> bool {
-    let mut parameters = Parameters {
-        cursor: Cursor::new(body),
-    };
+    let mut parameters = Parameters { cursor: Cursor::new(body) };
     while parameters.next().is_some() {}
     parameters.cursor.rest() == [0]
 }
@@ -185,10 +181,7 @@ fn assignment(setting: &[u8]) -> Result<Setting, Malformed> {
     let name = halves.next().filter(|name| !name.is_empty());
     let name = name.ok_or(Malformed("setting without a name"))?;
     let value = halves.next().ok_or(Malformed("setting without a value"))?;
-    let name = name
-        .iter()
-        .map(|&byte| if byte == b'-' { b'_' } else { byte })
-        .collect();
+    let name = name.iter().map(|&byte| if byte == b'-' { b'_' } else { byte }).collect();
     Ok((name, value.to_vec()))
 }
 

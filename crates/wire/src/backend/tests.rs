@@ -10,21 +10,14 @@ const LEFT_OVER: &str = "bytes left over at the end of the message";
 const BAD_KEY: &str = "impossible cancel key length";
 const BAD_STATUS: &str = "unknown transaction status";
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "expectations read best as plain values"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "expectations read best as plain values")]
 fn check<T: Debug + PartialEq>(found: Result<T, Malformed>, expected: Result<T, &'static str>) {
     assert_eq!(found.map_err(|Malformed(why)| why), expected);
 }
 
 #[test]
 fn transaction_statuses() {
-    for status in [
-        TransactionStatus::Idle,
-        TransactionStatus::Block,
-        TransactionStatus::Failed,
-    ] {
+    for status in [TransactionStatus::Idle, TransactionStatus::Block, TransactionStatus::Failed] {
         check(ready_for_query(&[status.as_byte()]), Ok(status));
     }
     for body in [b"".as_slice(), b"i", b"X", b"\0", b"II", b"I\0"] {
@@ -34,14 +27,8 @@ fn transaction_statuses() {
 
 #[test]
 fn parameter_statuses() {
-    check(
-        parameter_status(b"a\0b\0"),
-        Ok((b"a".as_slice(), b"b".as_slice())),
-    );
-    check(
-        parameter_status(b"\0\0"),
-        Ok((b"".as_slice(), b"".as_slice())),
-    );
+    check(parameter_status(b"a\0b\0"), Ok((b"a".as_slice(), b"b".as_slice())));
+    check(parameter_status(b"\0\0"), Ok((b"".as_slice(), b"".as_slice())));
     check(parameter_status(b"a\0b"), Err(NO_ZERO));
     check(parameter_status(b"a\0"), Err(NO_ZERO));
     check(parameter_status(b"a\0b\0\0"), Err(LEFT_OVER));
@@ -103,10 +90,7 @@ fn authentications() {
 
 #[test]
 fn command_tags() {
-    check(
-        command_complete(b"INSERT 0 1\0"),
-        Ok(b"INSERT 0 1".as_slice()),
-    );
+    check(command_complete(b"INSERT 0 1\0"), Ok(b"INSERT 0 1".as_slice()));
     check(command_complete(b"INSERT 0 1"), Err(NO_ZERO));
     check(command_complete(b"\0\0"), Err(LEFT_OVER));
 }
@@ -119,10 +103,7 @@ fn data_rows() {
     }
     check_row(b"\0\0", Ok(&[]));
     check_row(b"\0\x01\xff\xff\xff\xff", Ok(&[None]));
-    check_row(
-        b"\0\x02\0\0\0\0\0\0\0\x02\0x",
-        Ok(&[Some(b""), Some(b"\0x")]),
-    );
+    check_row(b"\0\x02\0\0\0\0\0\0\0\x02\0x", Ok(&[Some(b""), Some(b"\0x")]));
     check_row(b"\0", Err(ENDS_EARLY));
     check_row(b"\0\x01", Err(ENDS_EARLY));
     check_row(b"\xff\xff\0\0\0\0", Err(ENDS_EARLY));
@@ -147,18 +128,9 @@ fn row_descriptions() {
     };
     check(row_description(body).map(Vec::from_iter), Ok(vec![a]));
     check(row_description(b"\0\0").map(Vec::from_iter), Ok(vec![]));
-    check(
-        row_description(&body[..body.len() - 1]).map(Vec::from_iter),
-        Err(ENDS_EARLY),
-    );
-    check(
-        row_description(b"\0\x01a").map(Vec::from_iter),
-        Err(NO_ZERO),
-    );
-    check(
-        row_description(&[body, [0].as_slice()].concat()).map(Vec::from_iter),
-        Err(LEFT_OVER),
-    );
+    check(row_description(&body[..body.len() - 1]).map(Vec::from_iter), Err(ENDS_EARLY));
+    check(row_description(b"\0\x01a").map(Vec::from_iter), Err(NO_ZERO));
+    check(row_description(&[body, [0].as_slice()].concat()).map(Vec::from_iter), Err(LEFT_OVER));
     assert_eq!(row_description(body).unwrap().len(), 1);
 }
 
@@ -173,10 +145,7 @@ fn parameter_descriptions() {
 
 #[test]
 fn notifications() {
-    check(
-        notification(b"\0\0\0\x07c\0p\0"),
-        Ok((7, b"c".as_slice(), b"p".as_slice())),
-    );
+    check(notification(b"\0\0\0\x07c\0p\0"), Ok((7, b"c".as_slice(), b"p".as_slice())));
     check(notification(b"\0\0\0\x07c\0p"), Err(NO_ZERO));
     check(notification(b"\0\0\0"), Err(ENDS_EARLY));
     check(notification(b"\0\0\0\x07c\0p\0\0"), Err(LEFT_OVER));
@@ -187,10 +156,7 @@ fn negotiations() {
     fn check_negotiation(body: &[u8], expected: Result<(u32, &[&[u8]]), &'static str>) {
         let found = negotiate_protocol_version(body);
         let found = found.map(|(newest, names)| (newest, names.collect::<Vec<_>>()));
-        check(
-            found,
-            expected.map(|(newest, names)| (newest, names.to_vec())),
-        );
+        check(found, expected.map(|(newest, names)| (newest, names.to_vec())));
     }
     check_negotiation(b"\0\x03\0\0\0\0\0\0", Ok((196_608, &[])));
     check_negotiation(b"\0\0\0\0\0\0\0\x02_pq_.a\0\0", Ok((0, &[b"_pq_.a", b""])));

@@ -61,8 +61,5 @@ fn what_is_written_is_read() {
     assert_eq!(fields.severity(), Some(report.severity.as_bytes()));
     assert_eq!(fields.code(), Some(report.code.as_bytes()));
     assert_eq!(fields.message(), Some(report.message.as_bytes()));
-    assert_eq!(
-        (fields.detail(), fields.hint()),
-        (None, report.hint.map(str::as_bytes))
-    );
+    assert_eq!((fields.detail(), fields.hint()), (None, report.hint.map(str::as_bytes)));
 }

@@ -26,10 +26,7 @@ fn headers() {
 #[test]
 fn any_tag_is_passed_on() {
     for tag in 0..=u8::MAX {
-        assert_eq!(
-            header(&[tag, 0, 0, 1, 0]),
-            Ok(Some(Header { tag, total: 257 }))
-        );
+        assert_eq!(header(&[tag, 0, 0, 1, 0]), Ok(Some(Header { tag, total: 257 })));
     }
 }
 

@@ -14,12 +14,7 @@ fn read(bytes: &[u8]) -> String {
                 .parameters()
                 .map(|(name, value)| format!("{}={}", name.escape_ascii(), value.escape_ascii()))
                 .collect();
-            format!(
-                "{}.{} {}, {length}",
-                startup.major,
-                startup.minor,
-                pairs.join(" ")
-            )
+            format!("{}.{} {}, {length}", startup.major, startup.minor, pairs.join(" "))
         }
         Err(error) => format!("{error:?}"),
     }
@@ -38,19 +33,13 @@ fn requests() {
     check(b"\x04\xd2\x16\x30", "gss, 8");
     check(b"\x04\xd2\x16\x2fx", "BadLength(9)");
     check(b"\x04\xd2\x16\x30\0\0\0\0", "BadLength(12)");
-    check(
-        b"\x04\xd2\x16\x31",
-        "BadVersion { major: 1234, minor: 5681 }",
-    );
+    check(b"\x04\xd2\x16\x31", "BadVersion { major: 1234, minor: 5681 }");
 }
 
 #[test]
 fn cancel_keys() {
     let check = |key: usize, expected: &str| {
-        check(
-            &[b"\x04\xd2\x16\x2e", vec![7; key].as_slice()].concat(),
-            expected,
-        );
+        check(&[b"\x04\xd2\x16\x2e", vec![7; key].as_slice()].concat(), expected);
     };
     check(0, "BadCancel");
     check(4, "BadCancel");
@@ -63,10 +52,7 @@ fn cancel_keys() {
 
 #[test]
 fn startup_messages() {
-    check(
-        b"\0\x03\0\0user\0u\0database\0d\0\0",
-        "3.0 user=u database=d, 27",
-    );
+    check(b"\0\x03\0\0user\0u\0database\0d\0\0", "3.0 user=u database=d, 27");
     check(b"\0\x03\0\x02user\0u\0\0", "3.2 user=u, 16");
     check(b"\0\x03\xff\xffuser\0u\0\0", "3.65535 user=u, 16");
     check(b"\0\x03\0\0user\0a\0user\0b\0\0", "3.0 user=a user=b, 23");
@@ -92,15 +78,9 @@ fn versions() {
     check(b"\0\x02\0\0", "Version2");
     check(b"\0\x02\0\x07user\0u\0\0", "Version2");
     check(b"\0\x01\0\0", "BadVersion { major: 1, minor: 0 }");
-    check(
-        b"\0\x04\0\0user\0u\0\0",
-        "BadVersion { major: 4, minor: 0 }",
-    );
+    check(b"\0\x04\0\0user\0u\0\0", "BadVersion { major: 4, minor: 0 }");
     check(b"\0\0\0\0", "BadVersion { major: 0, minor: 0 }");
-    check(
-        b"\xff\xff\xff\xff",
-        "BadVersion { major: 65535, minor: 65535 }",
-    );
+    check(b"\xff\xff\xff\xff", "BadVersion { major: 65535, minor: 65535 }");
 }
 
 #[test]
@@ -135,12 +115,7 @@ fn option_words() {
         let pairs = options(text.as_bytes()).unwrap_or_else(|error| panic!("{text:?}: {error}"));
         let pairs: Vec<_> = pairs
             .iter()
-            .map(|(name, value)| {
-                (
-                    str::from_utf8(name).unwrap(),
-                    str::from_utf8(value).unwrap(),
-                )
-            })
+            .map(|(name, value)| (str::from_utf8(name).unwrap(), str::from_utf8(value).unwrap()))
             .collect();
         assert_eq!(pairs, expected, "{text:?}");
     }
@@ -157,6 +132,7 @@ fn option_words() {
     check("--extra-float-digits=-2", &[("extra_float_digits", "-2")]);
     check("-c statement-timeout=1", &[("statement_timeout", "1")]);
     check("-c --a=b", &[("__a", "b")]);
+    check("-c gruß=schön", &[("gruß", "schön")]);
 }
 
 #[test]
@@ -179,11 +155,7 @@ fn option_escapes() {
 #[test]
 fn option_errors() {
     fn check(text: &str, expected: &str) {
-        assert_eq!(
-            options(text.as_bytes()),
-            Err(Malformed(error(expected))),
-            "{text:?}"
-        );
+        assert_eq!(options(text.as_bytes()), Err(Malformed(error(expected))), "{text:?}");
     }
     fn error(short: &str) -> &'static str {
         match short {

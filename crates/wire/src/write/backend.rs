@@ -109,14 +109,7 @@ pub fn empty_query_response(out: &mut Vec<u8>) {
 /// Appends an ErrorResponse with the fields S, C and M only (PgBouncer: the same three).
 pub fn error_response(out: &mut Vec<u8>, severity: &str, code: &str, text: &str) {
     message(out, tag::ERROR_RESPONSE, |out| {
-        put_fields(
-            out,
-            &[
-                (b'S', Some(severity)),
-                (b'C', Some(code)),
-                (b'M', Some(text)),
-            ],
-        );
+        put_fields(out, &[(b'S', Some(severity)), (b'C', Some(code)), (b'M', Some(text))]);
     });
 }
 

@@ -10,20 +10,10 @@ fn check(tag: &[u8], body: &[u8], write: impl Fn(&mut Vec<u8>)) {
     let expected = [tag, &length, body].concat();
     let mut alone = Vec::new();
     write(&mut alone);
-    assert_eq!(
-        alone,
-        expected,
-        "\n{}\n{}",
-        alone.escape_ascii(),
-        expected.escape_ascii()
-    );
+    assert_eq!(alone, expected, "\n{}\n{}", alone.escape_ascii(), expected.escape_ascii());
     let mut behind = b"before".to_vec();
     write(&mut behind);
-    assert_eq!(
-        &behind[6..],
-        expected,
-        "what stands in the buffer already must not matter"
-    );
+    assert_eq!(&behind[6..], expected, "what stands in the buffer already must not matter");
 }
 
 #[test]
@@ -136,24 +126,14 @@ fn answers() {
 
 #[test]
 fn errors_and_notices() {
-    let report = Report {
-        severity: "X",
-        code: "00000",
-        message: "m",
-        detail: None,
-        hint: None,
-    };
+    let report = Report { severity: "X", code: "00000", message: "m", detail: None, hint: None };
     check(b"E", b"SX\0C00000\0Mm\0\0", |out| {
         error_response(out, "X", "00000", "m");
     });
     check(b"E", b"SX\0VX\0C00000\0Mm\0\0", |out| {
         error_report(out, &report);
     });
-    let report = Report {
-        detail: Some("d"),
-        hint: Some("h"),
-        ..report
-    };
+    let report = Report { detail: Some("d"), hint: Some("h"), ..report };
     check(b"N", b"SX\0VX\0C00000\0Mm\0Dd\0Hh\0\0", |out| {
         notice_response(out, &report);
     });
@@ -174,11 +154,7 @@ fn a_zero_ends_a_string_wherever_it_stands() {
 #[test]
 fn an_empty_name_does_not_end_a_list() {
     check(b"", b"\0\x03\0\0a\0b\0\0", |out| {
-        startup(
-            out,
-            PROTOCOL_3_0,
-            &[(b"", b"lost"), (b"\0", b"lost"), (b"a", b"b")],
-        );
+        startup(out, PROTOCOL_3_0, &[(b"", b"lost"), (b"\0", b"lost"), (b"a", b"b")]);
     });
     check(b"R", b"\0\0\0\x0aA\0\0", |out| {
         authentication_sasl(out, &["", "\0", "A"]);
