@@ -66,9 +66,7 @@ fn check_frontend(padded: &[u8]) {
         let head = [found.mechanism, b"\0".as_slice()].concat();
         match found.response {
             Some(response) => {
-                let length = u32::try_from(response.len())
-                    .unwrap_or(u32::MAX)
-                    .to_be_bytes();
+                let length = u32::try_from(response.len()).unwrap_or(u32::MAX).to_be_bytes();
                 write::sasl_response(out, &[head.as_slice(), &length, response].concat());
             }
             None => write::sasl_response(out, &[head.as_slice(), &[0xff; 4]].concat()),
@@ -92,20 +90,13 @@ fn check_backend(padded: &[u8]) {
     check(padded, backend::command_complete, |out, tag| {
         write::query(out, tag);
     });
-    check(
-        padded,
-        backend::notification,
-        |out, (pid, channel, payload)| {
-            write::notification_response(out, *pid, channel, payload);
-        },
-    );
+    check(padded, backend::notification, |out, (pid, channel, payload)| {
+        write::notification_response(out, *pid, channel, payload);
+    });
     check(padded, backend::data_row, |out, row| {
         let values: Vec<_> = row.clone().collect();
         assert_eq!(values.len(), row.len());
-        values
-            .iter()
-            .flatten()
-            .for_each(|value| assert_within(body, value));
+        values.iter().flatten().for_each(|value| assert_within(body, value));
         write::data_row(out, &values);
     });
     check(
@@ -115,14 +106,10 @@ fn check_backend(padded: &[u8]) {
             write::parameter_description(out, types);
         },
     );
-    check(
-        padded,
-        backend::negotiate_protocol_version,
-        |out, (newest, names)| {
-            let names: Vec<_> = names.clone().collect();
-            write::negotiate_protocol_version(out, *newest, &names);
-        },
-    );
+    check(padded, backend::negotiate_protocol_version, |out, (newest, names)| {
+        let names: Vec<_> = names.clone().collect();
+        write::negotiate_protocol_version(out, *newest, &names);
+    });
     check(padded, backend::row_description, |out, columns| {
         assert_eq!(columns.clone().count(), columns.len());
         write::copy_data(out, &describe(columns.clone()));
@@ -175,10 +162,8 @@ fn write_authentication(out: &mut Vec<u8>, found: &Authentication<'_>) {
         Authentication::Md5Password(salt) => write::authentication_md5(out, *salt),
         Authentication::Sasl(names) => {
             let names: Vec<&[u8]> = names.clone().collect();
-            let list: Vec<u8> = names
-                .iter()
-                .flat_map(|name| [name, b"\0".as_slice()].concat())
-                .collect();
+            let list: Vec<u8> =
+                names.iter().flat_map(|name| [name, b"\0".as_slice()].concat()).collect();
             write::copy_data(out, &[b"\0\0\0\x0a", list.as_slice(), b"\0"].concat());
         }
         _ => write::authentication_ok(out),
@@ -223,11 +208,7 @@ fn unpadded(padded: &[u8]) -> &[u8] {
 fn check_written(body: &[u8], write: impl Fn(&mut Vec<u8>)) {
     let mut out = Vec::new();
     write(&mut out);
-    assert_eq!(
-        framing::body(&out),
-        body,
-        "what was read is not what is written"
-    );
+    assert_eq!(framing::body(&out), body, "what was read is not what is written");
     let header = wire::header(&out).map(|header| header.map(|header| header.total as usize));
     assert_eq!(header, Ok(Some(out.len())));
 }

@@ -30,20 +30,13 @@ fn check_length(data: &[u8]) {
     if !(8..=STARTUP_MAX).contains(&total) {
         let error = StartupError::BadLength(length);
         assert_eq!(startup::packet(data).err(), Some(error));
-        assert_eq!(
-            startup::packet(field).err(),
-            Some(error),
-            "a length is judged at once"
-        );
+        assert_eq!(startup::packet(field).err(), Some(error), "a length is judged at once");
         return;
     }
     let missing = data.get(..total).is_none();
     assert_eq!(matches!(startup::packet(data), Ok(None)), missing);
     if let Some((_, cut)) = data.get(..total).and_then(<[u8]>::split_last) {
-        assert!(
-            matches!(startup::packet(cut), Ok(None)),
-            "a prefix is incomplete, never wrong"
-        );
+        assert!(matches!(startup::packet(cut), Ok(None)), "a prefix is incomplete, never wrong");
     }
 }
 
@@ -58,9 +51,7 @@ fn check_packet(data: &[u8]) {
         Packet::GssEncRequest => write::gss_request(&mut out),
         Packet::Cancel(key) => {
             assert_within(whole, key);
-            let (pid, secret) = key
-                .split_first_chunk()
-                .expect("a key begins with a process id");
+            let (pid, secret) = key.split_first_chunk().expect("a key begins with a process id");
             assert!((4..=256).contains(&secret.len()));
             write::cancel_request(&mut out, u32::from_be_bytes(*pid), secret);
         }
@@ -94,12 +85,7 @@ fn check_options(data: &[u8]) {
             escape(&mut text, value);
             text.push(b' ');
         }
-        assert_eq!(
-            startup::options(&text).as_ref(),
-            Ok(&pairs),
-            "{}",
-            text.escape_ascii()
-        );
+        assert_eq!(startup::options(&text).as_ref(), Ok(&pairs), "{}", text.escape_ascii());
     }
 }
 

@@ -6,10 +6,7 @@
 //!
 //! A file that breaks its property is named by the last line of the test's output.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot read its files has failed"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,17 +49,9 @@ fn every_corpus_has_a_property_and_is_small() {
     }
     for (name, _) in PROPERTIES {
         let corpus = files(&root().join("corpus").join(name));
-        assert!(
-            (1..=FILES_MAX).contains(&corpus.len()),
-            "{name} has {} files",
-            corpus.len()
-        );
+        assert!((1..=FILES_MAX).contains(&corpus.len()), "{name} has {} files", corpus.len());
         for (path, bytes) in corpus {
-            assert!(
-                bytes.len() < FILE_BYTES_MAX,
-                "{} is too large",
-                path.display()
-            );
+            assert!(bytes.len() < FILE_BYTES_MAX, "{} is too large", path.display());
         }
     }
 }
@@ -86,10 +75,7 @@ fn mutate(property: Property, bytes: &[u8], other: &[u8], random: &mut Random) {
 }
 
 fn collected(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    ["corpus", "regressions"]
-        .iter()
-        .flat_map(|kind| files(&root().join(kind).join(name)))
-        .collect()
+    ["corpus", "regressions"].iter().flat_map(|kind| files(&root().join(kind).join(name))).collect()
 }
 
 /// Reads a folder's files in the order of their names; a folder that is not there has none.
@@ -99,10 +85,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    paths
-        .into_iter()
-        .map(|path| (path.clone(), fs::read(path).unwrap()))
-        .collect()
+    paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
 fn root() -> PathBuf {
