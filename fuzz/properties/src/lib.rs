@@ -22,6 +22,7 @@ pub use startup::startup;
 pub type Property = fn(data: &[u8]);
 
 /// All properties by the names of their corpora.
+#[rustfmt::skip] // One a line, so that adding one is adding a line.
 pub const PROPERTIES: &[(&str, Property)] = &[
     ("conninfo", conninfo),
     ("frame", frame),
@@ -35,8 +36,5 @@ fn assert_within(whole: &[u8], part: &[u8]) {
         return;
     }
     let (whole, part) = (whole.as_ptr_range(), part.as_ptr_range());
-    assert!(
-        whole.start <= part.start && part.end <= whole.end,
-        "a view reaches outside"
-    );
+    assert!(whole.start <= part.start && part.end <= whole.end, "a view reaches outside");
 }
