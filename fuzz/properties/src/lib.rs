@@ -11,12 +11,20 @@
 mod conninfo;
 mod frame;
 mod ini;
+mod scram_client;
+mod scram_server;
+mod secret;
 mod startup;
+mod userlist;
 
 pub use conninfo::conninfo;
 pub use frame::frame;
 pub use ini::ini;
+pub use scram_client::scram_client;
+pub use scram_server::scram_server;
+pub use secret::secret;
 pub use startup::startup;
+pub use userlist::userlist;
 
 /// A function that panics if a property does not hold for these bytes.
 pub type Property = fn(data: &[u8]);
@@ -27,7 +35,11 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     ("conninfo", conninfo),
     ("frame", frame),
     ("ini", ini),
+    ("scram_client", scram_client),
+    ("scram_server", scram_server),
+    ("secret", secret),
     ("startup", startup),
+    ("userlist", userlist),
 ];
 
 /// Asserts that `part` is a piece of `whole` itself, not merely equal to one. Nothing is anywhere.
