@@ -171,7 +171,7 @@ impl Postgres {
         self.reload()
     }
 
-    /// Sets one of the server's settings for all new connections, as ALTER SYSTEM does, and reloads.
+    /// Writes a setting into postgresql.conf, where it wins over earlier ones, and reloads.
     ///
     /// # Errors
     /// If the file cannot be written or the server does not run.
