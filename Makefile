@@ -12,7 +12,7 @@ help:
 	@echo 'make bench           pgweir beside PgBouncer and a bare relay; BENCH=peak for a part'
 	@echo 'make sim SEED=7      one simulated day; without SEED many'
 	@echo 'make sim-mutants     planted faults, each of which the simulator must find'
-	@echo 'make fuzz FUZZ=name  random input for one parser, for FUZZ_SECONDS'
+	@echo 'make fuzz            random input for every parser; FUZZ=ini for one, FUZZ_SECONDS=60 each'
 
 demo:
 	tools/setup demo
@@ -43,6 +43,9 @@ sim:
 sim-mutants:
 	$(CARGO) run --locked --package sim --profile sim -- --mutants
 
+FUZZ ?= $(shell $(CARGO) +nightly fuzz list)
 FUZZ_SECONDS ?= 60
 fuzz:
-	$(CARGO) +nightly fuzz run $(FUZZ) -- -max_total_time=$(FUZZ_SECONDS)
+	for target in $(FUZZ); do \
+		$(CARGO) +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done

@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("integration", &["wire", "auth", "config", "scratch"]),
     // What the fuzz targets ask, in a crate of its own so that `cargo test` can replay the corpus.
     ("properties", &["wire", "auth", "config", "sql", "engine"]),
+    ("fuzz", &["properties"]),
 ];
 
 pub(crate) fn faults(path: &str, text: &str) -> Vec<Fault> {
