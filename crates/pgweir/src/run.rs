@@ -1,0 +1,167 @@
+//! The main thread between start and end: it waits for signals and for orders of the engines.
+//!
+//! ```text
+//! HUP, RELOAD ──► read the files ──► Setup to every worker      TERM, INT ──► shutdown to every worker
+//! USR1, USR2 ──► pause, resume to every worker                  QUIT, or a second TERM or INT ──► the end
+//! ```
+//!
+//! What a shutdown means for clients and servers is up to the engines; the process ends when all workers have.
+
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use engine::{Answer, Mail, Order, Setup, Shutdown, Ticket, WorkerId};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+use crate::boot::verbosity;
+use crate::cli::Serve;
+use crate::listen::Listener;
+use crate::log::{self as sink, Sink};
+use crate::post::{Letter, Post};
+use crate::reload;
+use crate::worker::Notice;
+
+/// A running program.
+pub(crate) struct Program {
+    serve: Serve,
+    log: &'static Sink,
+    setup: Arc<Setup>,
+    post: Arc<Post>,
+    inbox: Receiver<Notice>,
+    listeners: Vec<Arc<Listener>>,
+    /// How many workers have not ended.
+    working: u8,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Serving,
+    Stopping(Shutdown),
+    Ended,
+}
+
+impl Program {
+    /// Takes over from `boot`.
+    pub(crate) fn new(
+        serve: Serve,
+        log: &'static Sink,
+        setup: Arc<Setup>,
+        reach: (Arc<Post>, Receiver<Notice>),
+        listeners: Vec<Arc<Listener>>,
+    ) -> Self {
+        let (post, inbox) = reach;
+        let working = post.workers();
+        Self { serve, log, setup, post, inbox, listeners, working, stage: Stage::Serving }
+    }
+
+    /// Runs until the process is to end.
+    pub(crate) fn run(mut self) {
+        while self.stage != Stage::Ended {
+            match self.inbox.recv() {
+                Ok(Notice::Signal(signal)) => self.hear(signal),
+                Ok(Notice::Order(by, ticket, order)) => self.carry_out(by, ticket, order),
+                Ok(Notice::Ended) => self.count_out(),
+                // The thread that catches signals has a sender for ever.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn hear(&mut self, signal: i32) {
+        let is_stopping = self.stage != Stage::Serving;
+        match signal {
+            SIGHUP => {
+                log::info!("got SIGHUP, re-reading config");
+                // The complaints have been logged.
+                let _ = self.reload();
+            }
+            SIGTERM if is_stopping => self.end("got SIGTERM while shutting down, fast exit"),
+            SIGINT if is_stopping => self.end("got SIGINT while shutting down, fast exit"),
+            SIGQUIT => self.end("got SIGQUIT, fast exit"),
+            SIGTERM => {
+                log::info!("got SIGTERM, shutting down, waiting for all clients disconnect");
+                self.shut_down(Shutdown::WaitForClients);
+            }
+            SIGINT => {
+                log::info!(
+                    "got SIGINT, shutting down, waiting for all servers connections to be released"
+                );
+                self.shut_down(Shutdown::WaitForServers);
+            }
+            SIGUSR1 => {
+                log::info!("got SIGUSR1, pausing all activity");
+                self.post.send_all(&Mail::Pause { database: None });
+            }
+            SIGUSR2 if is_stopping => log::info!("got SIGUSR2 while shutting down, ignoring"),
+            SIGUSR2 => {
+                log::info!("got SIGUSR2, continuing from PAUSE");
+                self.post.send_all(&Mail::Resume { database: None });
+            }
+            _ => {}
+        }
+    }
+
+    fn carry_out(&mut self, by: WorkerId, ticket: Ticket, order: Order) {
+        match order {
+            Order::Reload => {
+                // The new setup is in the asker's mailbox before the answer.
+                let result = self.reload();
+                self.post.send(by, Letter::Answer(ticket, Answer::Reloaded(result)));
+            }
+            Order::Shutdown(how) => self.shut_down(how),
+            Order::CloseListeners => self.close_listeners(),
+        }
+    }
+
+    /// Puts the configuration in force as it is on disk, or leaves everything as it was.
+    fn reload(&mut self) -> Result<(), String> {
+        let setup =
+            reload::read_again(&self.serve.config, &self.setup).inspect_err(|complaints| {
+                for complaint in complaints.lines() {
+                    log::warn!("{complaint}");
+                }
+            })?;
+        let settings = &setup.config.pgbouncer;
+        if let Err(error) = self.log.open(settings.logfile.as_deref()) {
+            log::warn!("{error}");
+        }
+        sink::set_verbosity(verbosity(&self.serve, settings));
+        for listener in &self.listeners {
+            listener.set_keepalive(settings.tcp_keepalive);
+        }
+        self.setup = Arc::new(setup);
+        self.post.send_all(&Mail::Setup(Arc::clone(&self.setup)));
+        Ok(())
+    }
+
+    fn shut_down(&mut self, how: Shutdown) {
+        if how == Shutdown::Immediate {
+            return self.end("SHUTDOWN command issued, fast exit");
+        }
+        self.stage = Stage::Stopping(how);
+        self.close_listeners();
+        self.post.send_all(&Mail::Shutdown(how));
+    }
+
+    /// TCP only: over the Unix socket an operator can still reach the console.
+    fn close_listeners(&mut self) {
+        self.listeners.clear();
+        self.post.close_listeners();
+    }
+
+    fn count_out(&mut self) {
+        self.working = self.working.saturating_sub(1);
+        if self.working == 0 {
+            self.end(match self.stage {
+                Stage::Stopping(Shutdown::WaitForServers) => "server connections dropped, exiting",
+                _ => "client connections dropped, exiting",
+            });
+        }
+    }
+
+    fn end(&mut self, why: &str) {
+        log::info!("{why}");
+        self.stage = Stage::Ended;
+    }
+}
