@@ -68,6 +68,37 @@ pub(crate) fn peak(scenarios: &[String]) -> Vec<Goal> {
     scenarios.iter().flat_map(goals).collect()
 }
 
+/// The goals of a real run: one worker against one PgBouncer, two against two.
+pub(crate) fn real() -> Vec<Goal> {
+    let mut goals = Vec::new();
+    for scenario in ["S64", "S256", "E64", "E256"] {
+        let goal =
+            |figure, ours, bound| Goal { scenario: scenario.to_owned(), figure, ours, bound };
+        let (one, two) = (Target::Pgweir(1), Target::Pgweir(2));
+        let (bouncer, bouncers) = (Target::PgBouncer(1), Target::PgBouncer(2));
+        goals.extend([
+            goal(Figure::Cpu, one, Bound::AtMost(0.90, bouncer)),
+            goal(Figure::Syscalls, one, Bound::Limit(4.3)),
+            goal(Figure::P99, one, Bound::AtMost(1.0, bouncer)),
+            goal(Figure::Throughput, two, Bound::AtLeast(1.0, bouncers)),
+            goal(Figure::P99, two, Bound::AtMost(1.0, bouncer)),
+        ]);
+    }
+    for scenario in ["C16", "CS16"] {
+        goals.push(cpu(scenario, Bound::AtMost(1.0, Target::PgBouncer(1))));
+        goals.push(Goal {
+            figure: Figure::Throughput,
+            ..cpu(scenario, Bound::AtLeast(1.0, Target::PgBouncer(1)))
+        });
+    }
+    goals.push(Goal { figure: Figure::Idle, ..cpu("I1000", Bound::Limit(1500.0)) });
+    goals.push(Goal {
+        figure: Figure::CpuPerVolume,
+        ..cpu("BIG4", Bound::AtMost(0.60, Target::PgBouncer(1)))
+    });
+    goals
+}
+
 fn cpu(scenario: &str, bound: Bound) -> Goal {
     let scenario = scenario.to_owned();
     Goal { scenario, figure: Figure::Cpu, ours: Target::Pgweir(1), bound }

@@ -7,17 +7,20 @@
 //! project's goals. Any program that understands pgbouncer.ini can stand in for either pooler.
 
 #![forbid(unsafe_code)]
-#![allow(dead_code, reason = "the real runs are to come")]
 
 mod child;
 mod cli;
 mod goal;
+mod idle;
 mod interrupt;
 mod load;
 mod peak;
+mod pgbench;
+mod real;
 mod relay;
 mod report;
 mod sample;
+mod scenario;
 mod syscalls;
 mod target;
 mod usage;
@@ -50,6 +53,9 @@ fn measure(runs: Runs, options: &Options) -> Result<()> {
     }
     if runs != Runs::Real {
         publish(&peak::run(options, &interrupt)?, options)?;
+    }
+    if runs != Runs::Peak {
+        publish(&real::run(options, &interrupt)?, options)?;
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<Report> {
                 let target = targets[(round + turn) % targets.len()];
                 let sample = measure(target, *clients, options, interrupt)
                     .with_context(|| format!("{target} with {clients} clients"))?;
-                progress(round, &sample);
+                eprintln!("round {} {}", round + 1, sample.line());
                 samples.0.push(sample);
             }
         }
@@ -121,20 +121,6 @@ impl Rig {
         sample.take_calls(counting.stop()?, begin.until(&end).0);
         Ok(())
     }
-}
-
-fn progress(round: usize, sample: &Sample) {
-    let of = |figure| sample.figures.get(&figure).copied().unwrap_or(f64::NAN);
-    eprintln!(
-        "round {} {:>9} {:<12} {:6.2} µs/txn ({:.2} user) {:6.0} tps {:5.2} syscalls/txn",
-        round + 1,
-        sample.scenario,
-        sample.target.to_string(),
-        of(Figure::Cpu),
-        of(Figure::CpuUser),
-        of(Figure::Throughput),
-        of(Figure::Syscalls),
-    );
 }
 
 const POOLER_CORE: usize = 0;

@@ -71,6 +71,15 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
+    /// The run on one line, to watch the progress by.
+    pub(crate) fn line(&self) -> String {
+        let figure = |(figure, value): (&Figure, &f64)| {
+            format!("{value:.*} {}", figure.places(), figure.name())
+        };
+        let figures: Vec<String> = self.figures.iter().map(figure).collect();
+        format!("{} {}: {}", self.scenario, self.target, figures.join(", "))
+    }
+
     /// Notes the system calls that were made in this many transactions.
     pub(crate) fn take_calls(&mut self, calls: Calls, transactions: f64) {
         self.calls = calls;
