@@ -1,0 +1,144 @@
+//! What a client says; knows no pools and no servers.
+
+pub(crate) mod authenticate;
+pub(crate) mod inspect;
+pub(crate) mod startup;
+
+use std::sync::Arc;
+
+use crate::admin::Console;
+use crate::command::Peer;
+use crate::ids::{Id, Sided};
+use crate::params::Params;
+use crate::pool::PoolId;
+use crate::server::Server;
+use crate::stream::{Outbox, Stream};
+use crate::time::Time;
+use authenticate::Authentication;
+
+/// A connection that somebody opened to the pooler.
+pub(crate) struct Client {
+    pub(crate) stage: Stage,
+    pub(crate) peer: Peer,
+    /// Who it is, once the startup packet has said so.
+    pub(crate) login: Option<Arc<Login>>,
+    pub(crate) pool: Option<PoolId>,
+    pub(crate) stream: Stream,
+    pub(crate) outbox: Outbox,
+    pub(crate) params: Arc<Params>,
+    /// The key with which its query can be cancelled; 0 before it has one.
+    pub(crate) key: u64,
+    pub(crate) reading: bool,
+    pub(crate) times: Times,
+}
+
+/// When a client came, asked and began what it is at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    pub(crate) connected: Time,
+    pub(crate) requested: Time,
+    /// Since when it waits; only meaningful while it does.
+    pub(crate) waiting: Time,
+    /// The begin of the current query cycle and transaction; `NEVER` outside of one.
+    pub(crate) query: Time,
+    pub(crate) transaction: Time,
+}
+
+/// The names of a login, shared by the connections of one user to one database.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Login {
+    pub(crate) database: Arc<str>,
+    pub(crate) user: Arc<str>,
+}
+
+/// What a client is at.
+pub(crate) enum Stage {
+    /// The first packets.
+    Startup {
+        /// SSLRequest, then GSSENCRequest have been answered.
+        refused: startup::Refused,
+    },
+    /// It proves who it is.
+    Authenticating(Box<Authentication>),
+    /// Logged in, but no server of its pool has ever said what to welcome it with.
+    Newcomer,
+    /// Logged in, and needs no server.
+    Idle,
+    /// In the pool's list of waiting clients.
+    Waiting,
+    /// Served by this server.
+    Linked(Id<Server>),
+    /// On the console.
+    Console(Box<Console>),
+    /// It sent a cancel request and waits for its end.
+    Canceling {
+        /// Whether the request has reached the worker of its target.
+        delivered: bool,
+    },
+    /// The end has been decided; the shell will come for the farewell.
+    Gone,
+}
+
+impl Sided for Client {
+    const SIDE: u32 = 0;
+}
+
+impl Client {
+    pub(crate) fn new(peer: Peer, now: Time) -> Self {
+        Self {
+            stage: Stage::Startup { refused: startup::Refused::default() },
+            peer,
+            login: None,
+            pool: None,
+            stream: Stream::new(),
+            outbox: Outbox::new(),
+            params: Arc::default(),
+            key: 0,
+            reading: true,
+            times: Times {
+                connected: now,
+                requested: now,
+                waiting: now,
+                query: Time::NEVER,
+                transaction: Time::NEVER,
+            },
+        }
+    }
+
+    pub(crate) fn server(&self) -> Option<Id<Server>> {
+        match self.stage {
+            Stage::Linked(server) => Some(server),
+            _ => None,
+        }
+    }
+
+    /// Whether it has logged in to a pool.
+    pub(crate) fn is_in_pool(&self) -> bool {
+        matches!(self.stage, Stage::Newcomer | Stage::Idle | Stage::Waiting | Stage::Linked(_))
+    }
+
+    /// The state's name in SHOW CLIENTS; `None` for those that SHOW CLIENTS leaves out.
+    pub(crate) fn state(&self) -> Option<&'static str> {
+        match self.stage {
+            Stage::Linked(_) | Stage::Console(_) => Some("active"),
+            Stage::Idle => Some("idle"),
+            Stage::Waiting | Stage::Newcomer => Some("waiting"),
+            Stage::Canceling { delivered: false } => Some("waiting_cancel_req"),
+            Stage::Canceling { delivered: true } => Some("active_cancel_req"),
+            Stage::Startup { .. } | Stage::Authenticating(_) | Stage::Gone => None,
+        }
+    }
+}
+
+/// A client on its way to another worker, by value: its startup packet has been read, nothing has
+/// been asked of it yet.
+#[derive(Debug)]
+pub struct ClientParcel {
+    pub(crate) peer: Peer,
+    pub(crate) request: startup::Request,
+    pub(crate) connected: Time,
+    /// What it has sent behind the startup packet.
+    pub(crate) held: Vec<u8>,
+    /// What it has not been sent yet.
+    pub(crate) unsent: Vec<u8>,
+}

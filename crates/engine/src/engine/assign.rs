@@ -1,0 +1,346 @@
+//! Who gets which server: seek, attach, release, launch.
+//!
+//!     client needs a server ──► idle? attach : wait ──► serve (when something has come free)
+//!     attach ──► parameters equal? talk : SET first, then talk
+//!     server settled ──► release ──► make available ──► serve
+
+use std::sync::Arc;
+
+use config::{CheckQuery, PoolMode};
+use wire::write;
+
+use super::{Engine, Work};
+use crate::client::{self, Client};
+use crate::command::Command;
+use crate::ids::Id;
+use crate::link::{self, Link, Phase};
+use crate::mail::{Mail, PoolKey};
+use crate::params;
+use crate::pool::share::{self, Ask};
+use crate::pool::{Claim, Failed, Failure, Pool, PoolId, route};
+use crate::reason::Reason;
+use crate::server::{Errand, Fate, Purpose, Server, Stage};
+use crate::time::Time;
+
+impl Engine {
+    /// This worker's part of a pool; `None` when the configuration knows no such database.
+    pub(super) fn pool_for(&mut self, key: &PoolKey) -> Option<PoolId> {
+        if let Some(&id) = self.pool_ids.get(key) {
+            return Some(id);
+        }
+        let target = route::target(&self.setup, key)?;
+        let id = PoolId(self.pools.len() as u32);
+        let mut pool = Pool::new(key.clone(), target, self.ledger.slots(key));
+        pool.paused = self.mode.pauses(&key.database);
+        self.pools.push(pool);
+        self.pool_ids.insert(key.clone(), id);
+        Some(id)
+    }
+
+    /// A client needs a server: it gets one, or waits.
+    pub(super) fn seek(&mut self, id: Id<Client>, now: Time) {
+        let client = &mut self.clients[id];
+        let Some(pool_id) = client.pool else { return };
+        client.times.waiting = now;
+        let pool = &mut self.pools[pool_id.0 as usize];
+        if !pool.paused
+            && let Some(server) = pool.idle.pop_back()
+        {
+            return self.attach(id, server, now);
+        }
+        client.stage = client::Stage::Waiting;
+        client.times.requested = now;
+        pool.waiting.push_back(id);
+        self.touch(pool_id);
+    }
+
+    /// Links a client and a server that is on no list any more.
+    fn attach(&mut self, id: Id<Client>, server_id: Id<Server>, now: Time) {
+        let (client, server) = (&mut self.clients[id], &mut self.servers[server_id]);
+        let counters = &mut self.pools[server.pool.0 as usize].counters;
+        counters.assignments += 1;
+        counters.wait_time += now.since(client.times.waiting);
+        client.stage = client::Stage::Linked(server_id);
+        server.times.assigned = now;
+        let sql = params::difference(&client.params, &server.params);
+        if sql.is_empty() {
+            if !Arc::ptr_eq(&client.params, &server.params) && client.params == server.params {
+                client.params = Arc::clone(&server.params);
+            }
+            server.stage = Stage::Linked(Link { client: id, phase: Phase::Talking });
+        } else {
+            let phase = Phase::Setting { failed: false };
+            server.stage = Stage::Linked(Link { client: id, phase });
+            log::debug!("varcache_apply: {}", String::from_utf8_lossy(&sql));
+            self.tell_server(server_id, |out| write::query(out, &sql));
+        }
+    }
+
+    /// Takes the server away from its client when nothing speaks against it; where only a probe
+    /// can tell, sends one.
+    pub(super) fn check_release(&mut self, id: Id<Server>, now: Time) {
+        let Some(server) = self.servers.find_mut(id) else { return };
+        let Stage::Linked(Link { client, phase: Phase::Talking }) = server.stage else { return };
+        if self.pools[server.pool.0 as usize].target.mode == PoolMode::Session {
+            return;
+        }
+        let Some(partner) = self.clients.find(client) else { return };
+        if link::may_release(partner, server) {
+            self.unlink(client);
+            self.make_free(id, now);
+        } else if server.outstanding.wants_probe() && partner.stream.at_boundary() {
+            server.outstanding.probed();
+            self.tell_server(id, |out| write::query(out, b""));
+        }
+    }
+
+    /// The client's side of a link ends; it may be read from again.
+    pub(super) fn unlink(&mut self, id: Id<Client>) {
+        let Some(client) = self.clients.find_mut(id) else { return };
+        client.stage = client::Stage::Idle;
+        client.times.query = Time::NEVER;
+        client.times.transaction = Time::NEVER;
+        self.read_client(id, true);
+    }
+
+    /// A server has served its client: where it goes from here.
+    pub(super) fn make_free(&mut self, id: Id<Server>, now: Time) {
+        let server = &mut self.servers[id];
+        let (pool, cancels) = (server.pool, server.cancels);
+        self.read_server(id, true);
+        if cancels > 0 {
+            self.servers[id].stage = Stage::BeingCanceled;
+            return;
+        }
+        let session = self.pool(pool).target.mode == PoolMode::Session;
+        let reset = self.setup.config.pgbouncer.server_reset_query.as_deref().unwrap_or_default();
+        if session && !reset.is_empty() && self.servers[id].fate == Fate::Stay {
+            let reset = reset.as_bytes().to_vec();
+            return self.run(id, Purpose::Reset, &reset);
+        }
+        self.make_available(id, now);
+    }
+
+    /// A clean server goes back to its pool, or is closed because its time has come.
+    pub(super) fn make_available(&mut self, id: Id<Server>, now: Time) {
+        let server = &mut self.servers[id];
+        let pool_id = server.pool;
+        server.stage = Stage::Idle;
+        if let Some(reason) = self.closing_time(id, now) {
+            return self.close_server(id, reason, now);
+        }
+        let settings = &self.setup.config.pgbouncer;
+        let always_check =
+            settings.server_check_delay == 0 && settings.server_check_query != CheckQuery::Never;
+        if always_check {
+            self.servers[id].stage = Stage::Used;
+            self.pool_mut(pool_id).used.push_back(id);
+        } else {
+            self.pool_mut(pool_id).idle.push_back(id);
+        }
+        self.touch(pool_id);
+    }
+
+    /// Why a free server should be closed now, if it should.
+    fn closing_time(&mut self, id: Id<Server>, now: Time) -> Option<Reason> {
+        if self.mode.shutdown.is_some_and(|how| how != crate::command::Shutdown::WaitForClients) {
+            return Some(Reason::ServersShutDown);
+        }
+        let server = &self.servers[id];
+        let pool = self.pool(server.pool);
+        if let Fate::Close(reason) = &server.fate {
+            return Some(reason.clone());
+        }
+        if pool.paused {
+            return Some(Reason::Paused);
+        }
+        let old = now.since(server.times.opened) >= pool.target.server_lifetime;
+        (old && self.upkeep.may_expire(server.pool, pool, now)).then(|| {
+            self.upkeep.expired(server.pool, now);
+            Reason::LifetimeOver
+        })
+    }
+
+    /// Starts an errand on a free server that is on no list.
+    fn run(&mut self, id: Id<Server>, purpose: Purpose, sql: &[u8]) {
+        let server = &mut self.servers[id];
+        server.stage = Stage::Errand(Errand { purpose, failed: false });
+        let pool = server.pool;
+        self.pool_mut(pool).tested += 1;
+        self.tell_server(id, |out| write::query(out, sql));
+    }
+
+    /// Brings servers and waiters of a pool together, and sees to it that more servers come.
+    pub(super) fn serve(&mut self, pool_id: PoolId, now: Time) {
+        loop {
+            let oldest = self.oldest_wait(pool_id);
+            let pool = self.pool_mut(pool_id);
+            if pool.paused {
+                self.close_idle(pool_id, now);
+                break;
+            }
+            let claim = pool.next_claim(oldest);
+            let server = match claim {
+                Claim::Nobody => break,
+                Claim::Client(_) | Claim::Worker(_) => pool.idle.pop_back(),
+            };
+            let Some(server) = server else { break };
+            match claim {
+                Claim::Client(client) => {
+                    self.pool_mut(pool_id).waiting.pop_front();
+                    self.attach(client, server, now);
+                    if self.servers[server].link().is_some_and(|l| l.phase == Phase::Talking) {
+                        self.work.push_back(Work::Resume(client));
+                    }
+                }
+                Claim::Worker(worker) => self.lend(server, worker),
+                Claim::Nobody => {}
+            }
+        }
+        self.check_used(pool_id);
+        self.launch(pool_id, now);
+        self.tell_the_hopeless(pool_id, now);
+        self.ask_around(pool_id, now);
+    }
+
+    /// Since when the oldest client of a pool waits here.
+    pub(super) fn oldest_wait(&self, pool: PoolId) -> Option<Time> {
+        let client = self.pool(pool).waiting.front()?;
+        self.clients.find(*client).map(|client| client.times.waiting)
+    }
+
+    /// Servers that have been idle for long are checked when somebody waits.
+    fn check_used(&mut self, pool_id: PoolId) {
+        let query =
+            self.setup.config.pgbouncer.server_check_query.text().unwrap_or_default().to_owned();
+        loop {
+            let pool = self.pool_mut(pool_id);
+            let wanted = pool.waiting.len().max(usize::from(pool.share.oldest_request().is_some()));
+            if pool.paused || wanted <= pool.tested {
+                return;
+            }
+            let Some(server) = pool.used.pop_back() else { return };
+            self.run(server, Purpose::Check, query.as_bytes());
+        }
+    }
+
+    /// Opens the servers that are wanted and allowed.
+    fn launch(&mut self, pool_id: PoolId, now: Time) {
+        if self.mode.shutdown == Some(crate::command::Shutdown::WaitForServers) {
+            return;
+        }
+        let retry = self.setup.config.pgbouncer.server_login_retry;
+        for _ in 0..self.pool(pool_id).launches(now, retry) {
+            let pool = &mut self.pools[pool_id.0 as usize];
+            if !self.ledger.reserve(&pool.slots, pool.target.size, self.me) {
+                return;
+            }
+            pool.connecting += 1;
+            pool.servers += 1;
+            let to = pool.target.address.clone();
+            let slot = Some(Arc::clone(&pool.slots));
+            let server = Server::new(pool_id, slot, Stage::Connecting, now);
+            let server = self.servers.insert(server);
+            self.commands.push_back(Command::Connect { conn: server.into(), to });
+        }
+    }
+
+    /// Tells clients at once when no server will come for them.
+    fn tell_the_hopeless(&mut self, pool_id: PoolId, now: Time) {
+        let retry = self.setup.config.pgbouncer.server_login_retry;
+        let pool = self.pool_mut(pool_id);
+        if pool.waiting.is_empty() && pool.newcomers.is_empty() {
+            return;
+        }
+        let Some(failure) = pool.hopeless(now, retry) else { return };
+        let told: Vec<_> = pool.waiting.iter().chain(&pool.newcomers).copied().collect();
+        for client in told {
+            self.close_client(client, Reason::LoginFailed(Arc::clone(&failure)), now);
+        }
+    }
+
+    /// Asks other workers for a server, or takes the request back.
+    fn ask_around(&mut self, pool_id: PoolId, now: Time) {
+        if self.workers == 1 {
+            return;
+        }
+        let oldest = self.oldest_wait(pool_id).filter(|_| !self.pool(pool_id).paused);
+        let by = self.me;
+        let pool = self.pool_mut(pool_id);
+        let key = pool.key.clone();
+        let mail = match pool.share.ask(oldest, now) {
+            Ask::Borrow(since) => Some(Mail::Borrow { pool: key, by, since }),
+            Ask::Withdraw => Some(Mail::Withdraw { pool: key, by }),
+            Ask::Nothing => None,
+        };
+        let next = pool.share.next_ask(oldest);
+        self.upkeep.ask_at(pool_id, next);
+        if let Some(mail) = mail {
+            self.post_to_others(&mail);
+        }
+    }
+
+    /// A server could not be had: remember it, tell the other workers, tell who waits in vain.
+    pub(super) fn login_failed(&mut self, id: Id<Server>, failure: Failure, now: Time) {
+        log::warn!("{}server login failed: FATAL {}", self.server_name(id), failure.text);
+        let pool_id = self.servers[id].pool;
+        let failure = Arc::new(failure);
+        let reason = Reason::LoginFailed(Arc::clone(&failure));
+        self.pool_mut(pool_id).failed = Some(Failed { failure: Arc::clone(&failure), at: now });
+        self.close_server(id, reason, now);
+        let pool = self.pool(pool_id).key.clone();
+        self.post_to_others(&Mail::LoginFailed { pool, failure });
+    }
+
+    /// A server has logged in.
+    pub(super) fn login_ready(&mut self, id: Id<Server>, now: Time) {
+        let server = &mut self.servers[id];
+        let Stage::Login(login) = std::mem::replace(&mut server.stage, Stage::Idle) else { return };
+        let pool_id = server.pool;
+        let (welcome, key) = login.finish();
+        server.key = key;
+        server.params = Arc::clone(&welcome.params);
+        let pool = &mut self.pools[pool_id.0 as usize];
+        pool.connecting -= 1;
+        pool.failed = None;
+        match &pool.welcome {
+            Some(known) if known.params == welcome.params => {
+                server.params = Arc::clone(&known.params);
+            }
+            Some(_) => {}
+            None => {
+                let welcome = Arc::new(welcome);
+                let mail = Mail::Welcome { pool: pool.key.clone(), welcome: Arc::clone(&welcome) };
+                self.learn_welcome(pool_id, welcome);
+                self.post_to_others(&mail);
+            }
+        }
+        self.make_available(id, now);
+    }
+
+    /// Newcomers can be welcomed.
+    pub(super) fn learn_welcome(&mut self, pool_id: PoolId, welcome: Arc<crate::pool::Welcome>) {
+        let pool = self.pool_mut(pool_id);
+        pool.welcome = Some(welcome);
+        pool.failed = None;
+        for client in std::mem::take(&mut pool.newcomers) {
+            self.welcome(client);
+        }
+    }
+
+    /// Lends an idle server that is on no list to another worker.
+    fn lend(&mut self, id: Id<Server>, worker: crate::ids::WorkerId) {
+        let pool_id = self.servers[id].pool;
+        self.pool_mut(pool_id).share.withdraw(worker);
+        self.ship_server(id, worker);
+    }
+
+    /// The span of a pool.
+    pub(super) fn span(
+        &self,
+        key: &PoolKey,
+        size: u32,
+    ) -> impl Iterator<Item = crate::ids::WorkerId> {
+        share::span(key, size, self.workers)
+    }
+}

@@ -1,0 +1,420 @@
+//! The switchboard: one method per input, and the loop that gives waiting clients their servers.
+//!
+//! The rooms below do not know each other. Here a client's request finds its pool, a pool's server
+//! finds its client, and the end of one connection reaches whoever it concerns. Each of the files
+//! beside this one holds one conversation:
+//!
+//! `from_client`, `from_server`: what each side says · `assign`: seek, attach, release, launch ·
+//! `part`: how connections end · `cancel` · `post`: mail and placement · `upkeep`: what time does ·
+//! `console`: the console's side of it.
+
+mod assign;
+mod cancel;
+mod console;
+mod from_client;
+mod from_server;
+mod part;
+mod post;
+mod upkeep;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use auth::{Entropy, ScramKeys, Secret, Verifier};
+
+use crate::client::{self, Client};
+use crate::command::{Answer, Command, Local, PARTS_MAX, Peer, Refused, Shutdown, Ticket};
+use crate::ids::{ConnId, Id, Kind, Slab, WorkerId};
+use crate::mail::PoolKey;
+use crate::pool::ledger::{Ledger, Slots};
+use crate::pool::{Pool, PoolId};
+use crate::reason::Reason;
+use crate::server::{self, Server};
+use crate::setup::Setup;
+use crate::stream::{Shelf, Source};
+use crate::time::Time;
+
+/// What an engine is made from.
+pub struct Init {
+    /// The worker it belongs to.
+    pub worker: WorkerId,
+    /// How many workers there are.
+    pub workers: u8,
+    /// The limits that all workers share.
+    pub ledger: Arc<Ledger>,
+    /// The configuration.
+    pub setup: Arc<Setup>,
+    /// Fresh bytes from the kernel: the only source of keys, salts and nonces.
+    pub entropy: [u8; 32],
+    /// Bytes that all workers of the process share: the salts of unknown users come from them.
+    pub process_secret: [u8; 32],
+    /// The wall clock at [`Time::ZERO`], in microseconds since the Unix epoch.
+    pub wall: u64,
+    /// The present.
+    pub now: Time,
+}
+
+/// One worker's clients, servers and pools.
+pub struct Engine {
+    me: WorkerId,
+    workers: u8,
+    ledger: Arc<Ledger>,
+    setup: Arc<Setup>,
+    entropy: Entropy,
+    process_secret: [u8; 32],
+    wall: u64,
+    clients: Slab<Client>,
+    servers: Slab<Server>,
+    pools: Vec<Pool>,
+    pool_ids: HashMap<PoolKey, PoolId>,
+    /// The clients that have a cancel key, by that key.
+    keys: HashMap<u64, Id<Client>>,
+    keyring: HashMap<Arc<str>, Keyring>,
+    pending: BTreeMap<Ticket, Pending>,
+    next_ticket: u64,
+    commands: VecDeque<Command>,
+    work: VecDeque<Work>,
+    shelf: Shelf,
+    /// Who holds ranges of the buffer that the shell has lent.
+    lent_to: Option<ConnId>,
+    /// Slots of connections whose sockets the shell is closing.
+    parted: Vec<Parted>,
+    mode: Mode,
+    upkeep: upkeep::Upkeep,
+}
+
+/// Whether the pooler works, rests or ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Mode {
+    /// The databases that are paused; PAUSE without a name pauses all.
+    paused_all: bool,
+    paused: Vec<Arc<str>>,
+    shutdown: Option<Shutdown>,
+    exited: bool,
+}
+
+/// What is known of a user beyond the userlist.
+#[derive(Default)]
+struct Keyring {
+    /// Learnt from a client's login (SCRAM pass-through).
+    learnt: Option<ScramKeys>,
+    /// Derived from the plain password for what servers asked.
+    derived: Option<Derived>,
+    /// Derived from the plain password for clients.
+    verifier: Option<Verifier>,
+}
+
+struct Derived {
+    salt: Vec<u8>,
+    iterations: u32,
+    keys: ScramKeys,
+}
+
+/// What an answer is for.
+enum Pending {
+    /// A client's verifier is being derived with this salt.
+    ClientVerifier { client: Id<Client>, salt: Vec<u8> },
+    /// A server's keys are being derived.
+    ServerKeys { server: Id<Server>, salt: Vec<u8>, iterations: u32 },
+    /// A console command waits.
+    Console(console::Waiting),
+}
+
+/// Something that an input has left to be done before the engine rests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// Servers and waiters of this pool may have found each other.
+    Serve(PoolId),
+    /// What this client has said before can be heard now.
+    Resume(Id<Client>),
+}
+
+/// What is given back once the socket is closed.
+enum Parted {
+    Client,
+    Server(PoolId, Arc<Slots>),
+}
+
+impl Engine {
+    /// An engine with nothing to do.
+    pub fn new(init: Init) -> Self {
+        Self {
+            me: init.worker,
+            workers: init.workers,
+            ledger: init.ledger,
+            setup: init.setup,
+            entropy: Entropy::new(init.entropy),
+            process_secret: init.process_secret,
+            wall: init.wall,
+            clients: Slab::new(),
+            servers: Slab::new(),
+            pools: Vec::new(),
+            pool_ids: HashMap::new(),
+            keys: HashMap::new(),
+            keyring: HashMap::new(),
+            pending: BTreeMap::new(),
+            next_ticket: 0,
+            commands: VecDeque::new(),
+            work: VecDeque::new(),
+            shelf: Shelf::default(),
+            lent_to: None,
+            parted: Vec::new(),
+            mode: Mode::default(),
+            upkeep: upkeep::Upkeep::new(init.now),
+        }
+    }
+
+    /// Somebody has connected; the answer names the connection.
+    pub fn accepted(&mut self, peer: Peer, now: Time) -> ConnId {
+        self.ledger.client_opened();
+        let client = self.clients.insert(Client::new(peer, now));
+        self.ledger.report_load(self.me, self.clients.len());
+        client.into()
+    }
+
+    /// A connection that was asked for by [`Command::Connect`] is there, or cannot be had.
+    pub fn connected(&mut self, conn: ConnId, result: Result<Local, Refused>, now: Time) {
+        let server: Id<Server> = conn.into();
+        match self.servers.find(server).map(|server| &server.stage) {
+            Some(server::Stage::Connecting) => self.server_connected(server, result, now),
+            Some(server::Stage::Cancel(_)) => self.cancel_connected(server, result, now),
+            _ => {}
+        }
+        self.settle(now);
+    }
+
+    /// Bytes have come, lent until [`reclaim`](Self::reclaim); none: the peer is done.
+    pub fn received(&mut self, conn: ConnId, bytes: &[u8], now: Time) {
+        match conn.kind() {
+            Kind::Client => self.client_received(conn.into(), bytes, now),
+            Kind::Server => self.server_received(conn.into(), bytes, now),
+        }
+        self.settle(now);
+    }
+
+    /// The next bytes to write and how many parts they are in; `chunk` is what the current
+    /// [`received`](Self::received) lent, or empty.
+    pub fn gather<'a>(
+        &'a self,
+        conn: ConnId,
+        chunk: &'a [u8],
+        parts: &mut [&'a [u8]; PARTS_MAX],
+    ) -> usize {
+        let outbox = match conn.kind() {
+            Kind::Client => self.clients.find(conn.into()).map(|client| &client.outbox),
+            Kind::Server => self.servers.find(conn.into()).map(|server| &server.outbox),
+        };
+        outbox.map_or(0, |outbox| outbox.gather(chunk, parts))
+    }
+
+    /// `n` bytes have been written.
+    pub fn sent(&mut self, conn: ConnId, n: usize, now: Time) {
+        match conn.kind() {
+            Kind::Client => self.client_sent(conn.into(), n, now),
+            Kind::Server => self.server_sent(conn.into(), n, now),
+        }
+        self.settle(now);
+    }
+
+    /// The shell wants its buffer back: what is unsent of `bytes` is copied, and no more is read
+    /// from where it came until it has left.
+    pub fn reclaim(&mut self, bytes: &[u8], now: Time) {
+        let Some(conn) = self.lent_to.take() else { return };
+        let outbox = match conn.kind() {
+            Kind::Client => self.clients.find_mut(conn.into()).map(|client| &mut client.outbox),
+            Kind::Server => self.servers.find_mut(conn.into()).map(|server| &mut server.outbox),
+        };
+        let Some(outbox) = outbox else { return };
+        outbox.reclaim(bytes, &mut self.shelf);
+        if !outbox.is_empty() {
+            self.read_from_partner(conn, false);
+        }
+        self.settle(now);
+    }
+
+    /// The connection has failed: reset, or the socket took an error.
+    pub fn broken(&mut self, conn: ConnId, why: &str, now: Time) {
+        log::debug!("connection failed: {why}");
+        match conn.kind() {
+            Kind::Client => self.close_client(conn.into(), Reason::ClientEof, now),
+            Kind::Server => self.server_lost(conn.into(), why, now),
+        }
+        self.settle(now);
+    }
+
+    /// A slow question, or an order to the program, has been answered.
+    pub fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time) {
+        match (self.pending.remove(&ticket), answer) {
+            (Some(Pending::ClientVerifier { client, salt }), Answer::Keys(keys)) => {
+                self.client_derived(
+                    client,
+                    &keys.verifier(&salt, client::authenticate::ITERATIONS),
+                );
+            }
+            (Some(Pending::ServerKeys { server, salt, iterations }), Answer::Keys(keys)) => {
+                self.server_derived(server, Derived { salt, iterations, keys }, now);
+            }
+            (Some(Pending::Console(waiting)), Answer::Reloaded(result)) => {
+                self.console_reloaded(&waiting, result);
+            }
+            _ => {}
+        }
+        self.settle(now);
+    }
+
+    /// Time has passed. Called once per turn; does nothing while nothing is due.
+    pub fn tick(&mut self, now: Time) {
+        if now >= self.next_tick() {
+            self.keep_up(now);
+            self.settle(now);
+        }
+    }
+
+    /// What is to be done next.
+    pub fn next_command(&mut self) -> Option<Command> {
+        if !self.parted.is_empty() {
+            self.give_back();
+        }
+        self.commands.pop_front()
+    }
+
+    /// The blocks of bytes that wait somewhere in this engine, for whoever watches its memory.
+    pub fn blocks_out(&self) -> usize {
+        self.shelf.out()
+    }
+
+    /// Does what inputs have left to be done.
+    fn settle(&mut self, now: Time) {
+        while let Some(work) = self.work.pop_front() {
+            match work {
+                Work::Serve(pool) => self.serve(pool, now),
+                Work::Resume(client) => self.resume(client, now),
+            }
+        }
+    }
+
+    fn touch(&mut self, pool: PoolId) {
+        if self.work.back() != Some(&Work::Serve(pool)) {
+            self.work.push_back(Work::Serve(pool));
+        }
+    }
+
+    fn pool(&self, pool: PoolId) -> &Pool {
+        &self.pools[pool.0 as usize]
+    }
+
+    fn pool_mut(&mut self, pool: PoolId) -> &mut Pool {
+        &mut self.pools[pool.0 as usize]
+    }
+
+    fn ticket(&mut self, pending: Pending) -> Ticket {
+        self.next_ticket += 1;
+        let ticket = Ticket(self.next_ticket);
+        self.pending.insert(ticket, pending);
+        ticket
+    }
+
+    /// Gives `bytes[range]` to a client, as they are.
+    fn pass_to_client(
+        &mut self,
+        id: Id<Client>,
+        bytes: &[u8],
+        range: std::ops::Range<usize>,
+        source: Source,
+    ) {
+        let Some(client) = self.clients.find_mut(id) else { return };
+        if let Some(PoolId(pool)) = client.pool {
+            self.pools[pool as usize].counters.sent += range.len() as u64;
+        }
+        if client.outbox.is_empty() {
+            self.commands.push_back(Command::Write { conn: id.into() });
+        }
+        client.outbox.pass(bytes, range, source, &mut self.shelf);
+        if source == Source::Lent {
+            self.lent_to = Some(id.into());
+        }
+    }
+
+    /// Gives `bytes[range]` to a server, as they are.
+    fn pass_to_server(
+        &mut self,
+        id: Id<Server>,
+        bytes: &[u8],
+        range: std::ops::Range<usize>,
+        source: Source,
+    ) {
+        let Some(server) = self.servers.find_mut(id) else { return };
+        self.pools[server.pool.0 as usize].counters.received += range.len() as u64;
+        if server.outbox.is_empty() {
+            self.commands.push_back(Command::Write { conn: id.into() });
+        }
+        server.outbox.pass(bytes, range, source, &mut self.shelf);
+        if source == Source::Lent {
+            self.lent_to = Some(id.into());
+        }
+    }
+
+    /// Sends a client bytes of our own.
+    fn tell_client(&mut self, id: Id<Client>, build: impl FnOnce(&mut Vec<u8>)) {
+        let Some(client) = self.clients.find_mut(id) else { return };
+        let quiet = client.outbox.is_empty();
+        client.outbox.write(&mut self.shelf, build);
+        if quiet && !client.outbox.is_empty() {
+            self.commands.push_back(Command::Write { conn: id.into() });
+        }
+    }
+
+    /// Sends a server bytes of our own.
+    fn tell_server(&mut self, id: Id<Server>, build: impl FnOnce(&mut Vec<u8>)) {
+        let Some(server) = self.servers.find_mut(id) else { return };
+        let quiet = server.outbox.is_empty();
+        server.outbox.write(&mut self.shelf, build);
+        if quiet && !server.outbox.is_empty() {
+            self.commands.push_back(Command::Write { conn: id.into() });
+        }
+    }
+
+    /// Turns reading from a client on or off.
+    fn read_client(&mut self, id: Id<Client>, on: bool) {
+        let Some(client) = self.clients.find_mut(id) else { return };
+        if std::mem::replace(&mut client.reading, on) != on {
+            self.commands.push_back(Command::Read { conn: id.into(), on });
+        }
+    }
+
+    /// Turns reading from a server on or off.
+    fn read_server(&mut self, id: Id<Server>, on: bool) {
+        let Some(server) = self.servers.find_mut(id) else { return };
+        if std::mem::replace(&mut server.reading, on) != on {
+            self.commands.push_back(Command::Read { conn: id.into(), on });
+        }
+    }
+
+    /// Turns reading on or off where the bytes for `conn` come from.
+    fn read_from_partner(&mut self, conn: ConnId, on: bool) {
+        match conn.kind() {
+            Kind::Client => {
+                let server = self.clients.find(conn.into()).and_then(Client::server);
+                if let Some(server) = server {
+                    self.read_server(server, on);
+                }
+            }
+            Kind::Server => {
+                let link = self.servers.find(conn.into()).and_then(Server::link);
+                if let Some(link) = link {
+                    self.read_client(link.client, on);
+                }
+            }
+        }
+    }
+
+    fn secret(&self, user: &str) -> Option<&Secret> {
+        self.setup.userlist.find(user.as_bytes())
+    }
+}
+
+impl Mode {
+    fn pauses(&self, database: &str) -> bool {
+        self.paused_all || self.paused.iter().any(|paused| paused.as_ref() == database)
+    }
+}

@@ -1,0 +1,203 @@
+//! How connections end, and what their end means for others.
+//!
+//!     client goes ──► its server is settled? free again : closed
+//!     server goes ──► its client is told ──► others that wait get a new server
+//!     either ──► Close ──► farewell (last bytes) ──► socket closed ──► slot given back
+
+use wire::write;
+
+use super::{Engine, Parted};
+use crate::client::{self, Client};
+use crate::command::{Command, Farewell, Parting, Peer};
+use crate::ids::{ConnId, Id, Kind};
+use crate::link;
+use crate::mail::Mail;
+use crate::pool::{Failure, PoolId};
+use crate::reason::Reason;
+use crate::server::{self, Server};
+use crate::time::Time;
+
+impl Engine {
+    /// Ends a client: tells it why where it should know, and deals with its server.
+    pub(super) fn close_client(&mut self, id: Id<Client>, reason: Reason, now: Time) {
+        let Some(client) = self.clients.find(id) else { return };
+        if matches!(client.stage, client::Stage::Gone) {
+            return;
+        }
+        self.log_closing(&self.client_name(id), client.times.connected, &reason, now);
+        if let Some(server) = client.server() {
+            let settled = link::is_settled(client, &self.servers[server]);
+            self.unlink(id);
+            if settled {
+                self.make_free(server, now);
+            } else {
+                let reason = match self.servers[server].outstanding.is_empty() {
+                    true => "client disconnect while server was not ready",
+                    false => "client disconnected with query in progress",
+                };
+                self.servers[server].stage = server::Stage::Idle;
+                self.close_server(server, Reason::ServerMovedOn(reason), now);
+            }
+        }
+        let client = &mut self.clients[id];
+        client.stage = client::Stage::Gone;
+        let (pool, key) = (client.pool, client.key);
+        if let Some(pool) = pool {
+            self.pool_mut(pool).forget_client(id);
+            self.touch(pool);
+        }
+        self.keys.remove(&key);
+        if let Some(told) = reason.told() {
+            if self.setup.config.pgbouncer.log_pooler_errors {
+                log::warn!("{}pooler error: {}", self.client_name(id), told.message);
+            }
+            self.tell_client(id, |out| {
+                write::error_response(out, "FATAL", &told.sqlstate, &told.message);
+            });
+        }
+        self.commands.push_back(Command::Close { conn: id.into() });
+    }
+
+    /// Ends a server, and with it the client that it serves.
+    pub(super) fn close_server(&mut self, id: Id<Server>, reason: Reason, now: Time) {
+        let Some(server) = self.servers.find_mut(id) else { return };
+        let pool_id = server.pool;
+        let stage = std::mem::replace(&mut server.stage, server::Stage::Gone);
+        let opened = server.times.opened;
+        match stage {
+            server::Stage::Gone => return,
+            server::Stage::Cancel(delivery) => {
+                return self.cancel_ended(id, delivery, now);
+            }
+            server::Stage::Connecting | server::Stage::Login(_) => {
+                self.pool_mut(pool_id).connecting -= 1;
+            }
+            server::Stage::Errand(_) => self.pool_mut(pool_id).tested -= 1,
+            server::Stage::Linked(link) => {
+                self.unlink(link.client);
+                self.close_client(link.client, reason.clone(), now);
+            }
+            server::Stage::Idle | server::Stage::Used | server::Stage::BeingCanceled => {
+                self.pool_mut(pool_id).forget_server(id);
+                if self.servers[id].outbox.is_empty() {
+                    self.tell_server(id, write::terminate);
+                }
+            }
+        }
+        self.log_closing(&self.server_name(id), opened, &reason, now);
+        let pool = self.pool_mut(pool_id);
+        pool.servers -= 1;
+        self.touch(pool_id);
+        self.commands.push_back(Command::Close { conn: id.into() });
+    }
+
+    /// A server's connection has ended from the other side.
+    pub(super) fn server_lost(&mut self, id: Id<Server>, why: &str, now: Time) {
+        match self.servers.find(id).map(|server| &server.stage) {
+            Some(server::Stage::Connecting | server::Stage::Login(_)) => {
+                self.login_failed(id, Failure::of_network(why), now);
+            }
+            Some(_) => self.close_server(id, Reason::ServerCrashed, now),
+            None => {}
+        }
+    }
+
+    /// Closes the servers of a pool that nobody uses.
+    pub(super) fn close_idle(&mut self, pool: PoolId, now: Time) {
+        let pool = self.pool(pool);
+        let reason = if pool.paused { Reason::Paused } else { Reason::ConfigurationChanged };
+        let idle: Vec<_> = pool.idle.iter().chain(&pool.used).copied().collect();
+        for server in idle {
+            self.close_server(server, reason.clone(), now);
+        }
+    }
+
+    /// The end of a connection: its last bytes and how to close it. Its name is invalid from here
+    /// on; what it counted for is given back with the next command, when its socket is closed.
+    pub fn farewell(&mut self, conn: ConnId, chunk: &[u8]) -> Farewell {
+        let gone = match conn.kind() {
+            Kind::Client => self.clients.remove(conn.into()).map(|mut client| {
+                self.parted.push(Parted::Client);
+                self.shelf.put(std::mem::take(&mut client.stream.held));
+                client.outbox.take(chunk, &mut self.shelf)
+            }),
+            Kind::Server => self.servers.remove(conn.into()).map(|mut server| {
+                let slot = server.slot.take();
+                self.parted.extend(slot.map(|slot| Parted::Server(server.pool, slot)));
+                self.shelf.put(std::mem::take(&mut server.stream.held));
+                server.outbox.take(chunk, &mut self.shelf)
+            }),
+        };
+        let bytes = gone.unwrap_or_default();
+        let parting = match conn.kind() {
+            Kind::Client if !bytes.is_empty() => Parting::Drain,
+            _ => Parting::Close,
+        };
+        Farewell { bytes, parting }
+    }
+
+    /// Sockets have been closed: their slots are free, and who was refused one is told.
+    pub(super) fn give_back(&mut self) {
+        for parted in std::mem::take(&mut self.parted) {
+            match parted {
+                Parted::Client => {
+                    self.ledger.client_closed();
+                    self.ledger.report_load(self.me, self.clients.len());
+                }
+                Parted::Server(pool, slots) => {
+                    for worker in self.ledger.release(&slots) {
+                        self.slot_freed(pool, worker);
+                    }
+                }
+            }
+        }
+    }
+
+    fn slot_freed(&mut self, pool: PoolId, worker: crate::ids::WorkerId) {
+        if worker == self.me {
+            self.touch(pool);
+        } else {
+            let mail = Mail::SlotFreed { pool: self.pool(pool).key.clone() };
+            self.commands.push_back(Command::Post { to: worker, mail });
+        }
+    }
+
+    fn log_closing(&self, name: &str, opened: Time, reason: &Reason, now: Time) {
+        if self.setup.config.pgbouncer.log_disconnections {
+            let age = now.since(opened) / 1_000_000;
+            log::info!("{name}closing because: {} (age={age}s)", reason.text());
+        }
+    }
+
+    /// PgBouncer's name of a connection in log lines: `C-0x…: db/user@host:port `.
+    pub(super) fn client_name(&self, id: Id<Client>) -> String {
+        let Some(client) = self.clients.find(id) else { return String::new() };
+        let bits = ConnId::from(id).to_bits();
+        let (database, user) = client
+            .login
+            .as_ref()
+            .map_or(("(nodb)", "(nouser)"), |login| (login.database.as_ref(), login.user.as_ref()));
+        let peer = match client.peer {
+            Peer::Tcp { from, .. } => from.to_string(),
+            Peer::Unix { pid, port, .. } => format!("unix({pid}):{port}"),
+        };
+        format!("C-{bits:#x}: {database}/{user}@{peer} ")
+    }
+
+    pub(super) fn server_name(&self, id: Id<Server>) -> String {
+        let Some(server) = self.servers.find(id) else { return String::new() };
+        let bits = ConnId::from(id).to_bits();
+        let pool = self.pool(server.pool);
+        let address = match &pool.target.address {
+            crate::command::Address::Tcp { host, port } => format!("{host}:{port}"),
+            crate::command::Address::Unix { path } => format!("unix:{path}"),
+        };
+        format!("S-{bits:#x}: {}/{}@{address} ", pool.key.database, pool.key.user)
+    }
+
+    pub(super) fn log_connected(&self, id: Id<Server>) {
+        let from = self.servers[id].local.and_then(|local| local.tcp);
+        let from = from.map_or(String::new(), |(_, at)| format!(" (from {at})"));
+        log::info!("{}new connection to server{from}", self.server_name(id));
+    }
+}

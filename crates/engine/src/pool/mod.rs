@@ -1,0 +1,237 @@
+//! Who gets which server, and when; knows names, times and limits, no bytes.
+//!
+//!     released ──► idle ──► next_claim: the oldest waiter, here or on another worker
+//!     waiting  ──► launches: how many servers to open;  ──► share: whom to ask for a loan
+//!
+//! One [`Pool`] is one worker's part of a pool. What all workers share is in the `ledger`.
+
+pub(crate) mod ledger;
+pub(crate) mod route;
+pub(crate) mod share;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use wire::{Fields, sqlstate};
+
+use crate::client::Client;
+use crate::ids::Id;
+use crate::mail::PoolKey;
+use crate::params::Params;
+use crate::reason::Told;
+use crate::server::{Requester, Server};
+use crate::stats::Counters;
+use crate::time::Time;
+use ledger::Slots;
+use route::Target;
+use share::Share;
+
+/// The most servers of one pool that one worker connects at the same time.
+pub(crate) const CONNECTS_MAX: usize = 4;
+
+/// The place of a pool in its engine; pools are never removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PoolId(pub(crate) u32);
+
+/// What new clients are told about the server: the parameters that it reported at login.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Welcome {
+    /// ParameterStatus messages of the parameters that are not tracked, ready to be sent.
+    pub(crate) fixed: Vec<u8>,
+    /// The values of the tracked ones.
+    pub(crate) params: Arc<Params>,
+}
+
+/// Why a server could not be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The text for log and clients.
+    pub(crate) text: String,
+    /// The SQLSTATE that the server gave, if it was the server that refused.
+    pub(crate) sqlstate: Option<String>,
+}
+
+impl Failure {
+    /// A failure before the server has said anything.
+    pub(crate) fn of_network(text: impl Into<String>) -> Self {
+        Self { text: text.into(), sqlstate: None }
+    }
+
+    /// The server's ErrorResponse at login; any of its fields may be missing.
+    pub(crate) fn of_server(fields: &Fields<'_>) -> Self {
+        const TEXT_MAX: usize = 400;
+        let text = |bytes: &[u8]| {
+            String::from_utf8_lossy(&bytes[..bytes.len().min(TEXT_MAX)]).into_owned()
+        };
+        Self {
+            text: fields.message().map_or_else(|| "server login failed".into(), text),
+            sqlstate: Some(fields.code().map_or_else(
+                || sqlstate::CONNECTION_FAILURE.to_owned(),
+                |code| String::from_utf8_lossy(&code[..code.len().min(5)]).into_owned(),
+            )),
+        }
+    }
+
+    /// Whether it may pass by itself soon, so that clients had better wait: the server starts up
+    /// or has no connection left.
+    pub(crate) fn is_temporary(&self) -> bool {
+        let passing = [sqlstate::CANNOT_CONNECT_NOW, sqlstate::TOO_MANY_CONNECTIONS];
+        self.sqlstate.as_deref().is_some_and(|code| passing.contains(&code))
+    }
+
+    /// What a client is told: the server's own words, or that it could not be reached.
+    pub(crate) fn told(&self) -> Told {
+        let sqlstate = self
+            .sqlstate
+            .clone()
+            .map_or_else(|| Cow::Borrowed(sqlstate::CONNECTION_FAILURE), Cow::Owned);
+        let message = match self.sqlstate {
+            Some(_) => self.text.clone(),
+            None => crate::reason::Reason::ServerLoginFailing(self.text.clone()).text().into(),
+        };
+        Told { sqlstate, message }
+    }
+}
+
+/// The last failure, and when it happened.
+#[derive(Debug, Clone)]
+pub(crate) struct Failed {
+    pub(crate) failure: Arc<Failure>,
+    pub(crate) at: Time,
+}
+
+/// One worker's part of a pool. Idle and waiting are lists; every other state is found at the
+/// connection itself.
+pub(crate) struct Pool {
+    pub(crate) key: PoolKey,
+    pub(crate) target: Target,
+    pub(crate) slots: Arc<Slots>,
+    /// Idle servers; the one used last is at the back and is taken first.
+    pub(crate) idle: VecDeque<Id<Server>>,
+    /// Servers that have been idle for so long that they are checked before they are used.
+    pub(crate) used: VecDeque<Id<Server>>,
+    /// Clients that wait for a server, the oldest at the front.
+    pub(crate) waiting: VecDeque<Id<Client>>,
+    /// Clients that wait for the welcome, which the first login to a server brings.
+    pub(crate) newcomers: Vec<Id<Client>>,
+    /// Servers that connect or log in.
+    pub(crate) connecting: usize,
+    /// Servers that are checked or reset, and will be idle soon.
+    pub(crate) tested: usize,
+    /// Servers of this worker in all, those above included.
+    pub(crate) servers: usize,
+    pub(crate) share: Share,
+    pub(crate) welcome: Option<Arc<Welcome>>,
+    pub(crate) failed: Option<Failed>,
+    pub(crate) paused: bool,
+    pub(crate) counters: Counters,
+    /// Cancel requests that wait until fewer are under way.
+    pub(crate) cancels: VecDeque<CancelRequest>,
+    /// Connections that carry a cancel request.
+    pub(crate) cancelling: usize,
+    /// The counters one and two periods ago, for averages.
+    pub(crate) windows: [Window; 2],
+}
+
+/// A cancel request for a client of this pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CancelRequest {
+    /// The client whose query is to be cancelled.
+    pub(crate) client: Id<Client>,
+    /// The connection that asked for it.
+    pub(crate) requester: Requester,
+}
+
+/// The counters at a point in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Window {
+    /// When.
+    pub(crate) at: Time,
+    /// The counters then.
+    pub(crate) counters: Counters,
+}
+
+/// Who is to have the next idle server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The oldest client that waits here.
+    Client(Id<Client>),
+    /// A client on another worker that is older by more than the lag, or nobody waits here.
+    Worker(crate::ids::WorkerId),
+    /// Nobody waits.
+    Nobody,
+}
+
+impl Pool {
+    pub(crate) fn new(key: PoolKey, target: Target, slots: Arc<Slots>) -> Self {
+        Self {
+            key,
+            target,
+            slots,
+            idle: VecDeque::new(),
+            used: VecDeque::new(),
+            waiting: VecDeque::new(),
+            newcomers: Vec::new(),
+            connecting: 0,
+            tested: 0,
+            servers: 0,
+            share: Share::default(),
+            welcome: None,
+            failed: None,
+            paused: false,
+            counters: Counters::default(),
+            cancels: VecDeque::new(),
+            cancelling: 0,
+            windows: [Window::default(); 2],
+        }
+    }
+
+    /// Who is to have the next idle server; `oldest` is since when the oldest client here waits.
+    pub(crate) fn next_claim(&self, oldest: Option<Time>) -> Claim {
+        match (self.waiting.front(), self.share.oldest_request()) {
+            (Some(&client), Some(request)) => match oldest {
+                Some(since) if request.since + share::LAG < since => Claim::Worker(request.by),
+                _ => Claim::Client(client),
+            },
+            (Some(&client), None) => Claim::Client(client),
+            (None, Some(request)) => Claim::Worker(request.by),
+            (None, None) => Claim::Nobody,
+        }
+    }
+
+    /// How many more servers should be opened now, limits aside: one for each waiter that no
+    /// server is coming for, one for the welcome; none while a failed login is recent.
+    pub(crate) fn launches(&self, now: Time, retry: u64) -> usize {
+        let failing = self.failed.as_ref().is_some_and(|failed| now < failed.at + retry);
+        if self.paused || failing {
+            return 0;
+        }
+        let for_welcome = usize::from(self.welcome.is_none() && !self.newcomers.is_empty());
+        let wanted = self.waiting.len().max(for_welcome);
+        let coming = self.connecting + self.tested;
+        wanted.saturating_sub(coming).min(CONNECTS_MAX.saturating_sub(self.connecting))
+    }
+
+    /// The failure to tell clients at once, instead of letting them wait: the last login has
+    /// failed for good and there is no server left, here or elsewhere, that might serve them.
+    pub(crate) fn hopeless(&self, now: Time, retry: u64) -> Option<Arc<Failure>> {
+        let failed = self.failed.as_ref()?;
+        let lasting = now < failed.at + retry && !failed.failure.is_temporary();
+        let nobody = self.slots.open() as usize <= self.connecting;
+        (lasting && nobody).then(|| Arc::clone(&failed.failure))
+    }
+
+    /// Takes a client off the lists of those that wait.
+    pub(crate) fn forget_client(&mut self, client: Id<Client>) {
+        self.waiting.retain(|other| *other != client);
+        self.newcomers.retain(|other| *other != client);
+        self.cancels.retain(|request| request.client != client);
+    }
+
+    /// Takes a server off the lists of those that are free.
+    pub(crate) fn forget_server(&mut self, server: Id<Server>) {
+        self.idle.retain(|other| *other != server);
+        self.used.retain(|other| *other != server);
+    }
+}

@@ -1,0 +1,100 @@
+//! From the names that a client gives to the pool that serves it.
+
+use std::sync::Arc;
+
+use auth::Secret;
+use config::{Database, PoolMode};
+
+use crate::command::Address;
+use crate::mail::PoolKey;
+use crate::setup::Setup;
+
+/// The name of the console's database (PgBouncer).
+pub(crate) const CONSOLE: &str = "pgbouncer";
+
+/// PostgreSQL cuts names at this many bytes.
+pub(crate) const NAME_MAX: usize = 63;
+
+/// Everything that a pool takes from the configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) address: Address,
+    /// The database on the server.
+    pub(crate) dbname: String,
+    /// Parameters of the server's StartupMessage, `database` and `user` aside.
+    pub(crate) startup: Vec<(&'static str, String)>,
+    pub(crate) mode: PoolMode,
+    /// The most servers; 0 means no limit.
+    pub(crate) size: u32,
+    /// Microseconds; 0 means no limit.
+    pub(crate) query_wait_timeout: u64,
+    /// Microseconds; 0 means that a server is used once.
+    pub(crate) server_lifetime: u64,
+}
+
+impl Target {
+    /// Whether servers opened for `other` are connected to something else.
+    pub(crate) fn leads_elsewhere(&self, other: &Self) -> bool {
+        (&self.address, &self.dbname) != (&other.address, &other.dbname)
+    }
+}
+
+/// The entry of the configuration for a database that clients name; the one called `*` stands for
+/// all that have none.
+pub(crate) fn entry<'a>(setup: &'a Setup, database: &str) -> Option<&'a Database> {
+    setup.config.find_database(database).or_else(|| setup.config.template())
+}
+
+/// The pool for a login user: a database with a forced user has one pool for all.
+pub(crate) fn key(entry: &Database, database: &str, user: &Arc<str>) -> PoolKey {
+    let user =
+        entry.user.as_ref().map_or_else(|| Arc::clone(user), |forced| forced.as_str().into());
+    PoolKey { database: database.into(), user }
+}
+
+/// What the configuration says about a pool; `None` when its database is not there any more.
+pub(crate) fn target(setup: &Setup, key: &PoolKey) -> Option<Target> {
+    let entry = entry(setup, &key.database)?;
+    let settings = &setup.config.pgbouncer;
+    let user = setup.config.user(&key.user);
+    Some(Target {
+        address: address(setup, entry),
+        dbname: entry.dbname.clone().unwrap_or_else(|| key.database.to_string()),
+        startup: entry.startup.clone(),
+        mode: user
+            .and_then(|user| user.pool_mode)
+            .or(entry.pool_mode)
+            .unwrap_or(settings.pool_mode),
+        size: user
+            .and_then(|user| user.pool_size)
+            .or(entry.pool_size)
+            .unwrap_or(settings.default_pool_size),
+        query_wait_timeout: user
+            .and_then(|user| user.query_wait_timeout)
+            .or(entry.query_wait_timeout)
+            .unwrap_or(settings.query_wait_timeout),
+        server_lifetime: entry.server_lifetime.unwrap_or(settings.server_lifetime),
+    })
+}
+
+/// The password with which a pool logs in to its servers: that of the entry when it forces the
+/// user, else that of `auth_file`.
+pub(crate) fn secret(setup: &Setup, key: &PoolKey) -> Option<Secret> {
+    let entry = entry(setup, &key.database)?;
+    let forced = entry.user.as_deref() == Some(&key.user);
+    let own = entry.password.as_ref().filter(|password| forced && !password.is_empty());
+    own.map(|password| Secret::parse(password.as_bytes()))
+        .or_else(|| setup.userlist.find(key.user.as_bytes()).cloned())
+}
+
+/// Where the servers of a database listen; without a host, on the Unix socket of
+/// `unix_socket_dir`.
+fn address(setup: &Setup, entry: &Database) -> Address {
+    let dir = setup.config.pgbouncer.unix_socket_dir.as_deref().unwrap_or("/tmp");
+    let unix = |dir: &str| Address::Unix { path: format!("{dir}/.s.PGSQL.{}", entry.port) };
+    match entry.host.as_deref() {
+        None | Some("") => unix(dir),
+        Some(dir) if dir.starts_with(['/', '@']) => unix(dir),
+        Some(host) => Address::Tcp { host: host.to_owned(), port: entry.port },
+    }
+}

@@ -1,0 +1,139 @@
+//! Every way to say goodbye: the text for log and client, spelled as PgBouncer does, and the
+//! SQLSTATE that PostgreSQL would use.
+
+use std::borrow::Cow;
+
+use wire::sqlstate;
+
+/// Why a connection ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reason {
+    BadHeader(String),
+    BadPacket,
+    BadStartup(Cow<'static, str>),
+    CancelEnded,
+    CancelRefused(&'static str),
+    ClientClose,
+    ClientEof,
+    ClientLoginTimeout { server_down: bool },
+    ConfigurationChanged,
+    ConnectTimeout,
+    DatabaseRemoved,
+    InvalidServerParameter,
+    LifetimeOver,
+    LoginFailed(std::sync::Arc<crate::pool::Failure>),
+    NoSuchDatabase(String),
+    NotAllowed,
+    Paused,
+    PasswordFailed(&'static str),
+    QueryWaitTimeout,
+    ResetFailed,
+    ServerCrashed,
+    ServerDesync(&'static str),
+    ServerIdleTimeout,
+    ServerLoginFailing(String),
+    ServerMovedOn(&'static str),
+    ShuttingDown,
+    ServersShutDown,
+    TooManyClients,
+    TooManyRequests,
+    TrustFailed,
+    UnknownMessage,
+    UnencryptedData(&'static str),
+    UnsupportedFeature(&'static str),
+}
+
+/// What a client is told before its connection is closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) sqlstate: Cow<'static, str>,
+    pub(crate) message: String,
+}
+
+impl Reason {
+    /// The text of the log line `closing because: …`.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::BadHeader(hex) => format!("bad packet header: '{hex}'").into(),
+            Self::BadPacket => "bad packet".into(),
+            Self::BadStartup(text) => text.as_ref().into(),
+            Self::CancelEnded => "successfully sent cancel request".into(),
+            Self::CancelRefused(text) | Self::ServerDesync(text) | Self::ServerMovedOn(text) => {
+                (*text).into()
+            }
+            Self::ClientClose => "client close request".into(),
+            Self::ClientEof => "client unexpected eof".into(),
+            Self::ClientLoginTimeout { server_down: false } => "client_login_timeout".into(),
+            Self::ClientLoginTimeout { server_down: true } => {
+                "client_login_timeout (server down)".into()
+            }
+            Self::ConfigurationChanged => "database configuration changed".into(),
+            Self::ConnectTimeout => "connect timeout".into(),
+            Self::DatabaseRemoved => "database removed".into(),
+            Self::InvalidServerParameter => "invalid server parameter".into(),
+            Self::LifetimeOver => "server lifetime over".into(),
+            Self::LoginFailed(failure) => failure.text.as_str().into(),
+            Self::NoSuchDatabase(name) => format!("no such database: {name}").into(),
+            Self::NotAllowed => "not allowed".into(),
+            Self::Paused => "pause mode".into(),
+            Self::PasswordFailed(text) => (*text).into(),
+            Self::QueryWaitTimeout => "query_wait_timeout".into(),
+            Self::ResetFailed => "reset query failed".into(),
+            Self::ServerCrashed => "server conn crashed?".into(),
+            Self::ServerIdleTimeout => "server idle timeout".into(),
+            Self::ServerLoginFailing(text) => {
+                format!("server login has been failing, cached error: {text} (server_login_retry)")
+                    .into()
+            }
+            Self::ShuttingDown => "pooler is shutting down".into(),
+            Self::ServersShutDown => "server shutting down".into(),
+            Self::TooManyClients => "no more connections allowed (max_client_conn)".into(),
+            Self::TooManyRequests => "too many outstanding requests".into(),
+            Self::TrustFailed => "\"trust\" authentication failed".into(),
+            Self::UnknownMessage => "unknown pkt".into(),
+            Self::UnencryptedData(what) => {
+                format!("received unencrypted data after {what} request").into()
+            }
+            Self::UnsupportedFeature(text) => (*text).into(),
+        }
+    }
+
+    /// What the client is told, or nothing where PgBouncer closes silently.
+    pub(crate) fn told(&self) -> Option<Told> {
+        let sqlstate = match self {
+            Self::BadPacket
+            | Self::CancelEnded
+            | Self::CancelRefused(_)
+            | Self::ClientClose
+            | Self::ClientEof => return None,
+            Self::LoginFailed(failure) => return Some(failure.told()),
+            Self::BadHeader(_)
+            | Self::BadStartup(_)
+            | Self::ServerDesync(_)
+            | Self::UnencryptedData(_)
+            | Self::UnknownMessage => sqlstate::PROTOCOL_VIOLATION,
+            Self::ClientLoginTimeout { .. }
+            | Self::ConnectTimeout
+            | Self::ServerLoginFailing(_)
+            | Self::ServerCrashed => sqlstate::CONNECTION_FAILURE,
+            Self::QueryWaitTimeout => sqlstate::QUERY_CANCELED,
+            Self::NoSuchDatabase(_) => sqlstate::INVALID_CATALOG_NAME,
+            Self::NotAllowed | Self::TrustFailed => sqlstate::INVALID_AUTHORIZATION_SPECIFICATION,
+            Self::PasswordFailed(_) => sqlstate::INVALID_PASSWORD,
+            Self::TooManyClients => sqlstate::TOO_MANY_CONNECTIONS,
+            Self::TooManyRequests => sqlstate::INSUFFICIENT_RESOURCES,
+            Self::UnsupportedFeature(_) => sqlstate::FEATURE_NOT_SUPPORTED,
+            Self::InvalidServerParameter => sqlstate::INVALID_PARAMETER_VALUE,
+            Self::ConfigurationChanged
+            | Self::DatabaseRemoved
+            | Self::LifetimeOver
+            | Self::Paused
+            | Self::ResetFailed
+            | Self::ServerIdleTimeout
+            | Self::ServerMovedOn(_)
+            | Self::ServersShutDown
+            | Self::ShuttingDown => sqlstate::ADMIN_SHUTDOWN,
+        };
+        Some(Told { sqlstate: sqlstate.into(), message: self.text().into_owned() })
+    }
+}
