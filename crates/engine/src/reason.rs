@@ -15,7 +15,9 @@ pub(crate) enum Reason {
     CancelRefused(&'static str),
     ClientClose,
     ClientEof,
-    ClientLoginTimeout { server_down: bool },
+    ClientLoginTimeout {
+        server_down: bool,
+    },
     ConfigurationChanged,
     ConnectTimeout,
     DatabaseRemoved,
@@ -33,6 +35,8 @@ pub(crate) enum Reason {
     ServerIdleTimeout,
     ServerLoginFailing(String),
     ServerMovedOn(&'static str),
+    /// It has said why itself.
+    ServerSaidFatal,
     ShuttingDown,
     ServersShutDown,
     TooManyClients,
@@ -79,7 +83,7 @@ impl Reason {
             Self::PasswordFailed(text) => (*text).into(),
             Self::QueryWaitTimeout => "query_wait_timeout".into(),
             Self::ResetFailed => "reset query failed".into(),
-            Self::ServerCrashed => "server conn crashed?".into(),
+            Self::ServerCrashed | Self::ServerSaidFatal => "server conn crashed?".into(),
             Self::ServerIdleTimeout => "server idle timeout".into(),
             Self::ServerLoginFailing(text) => {
                 format!("server login has been failing, cached error: {text} (server_login_retry)")
@@ -105,7 +109,8 @@ impl Reason {
             | Self::CancelEnded
             | Self::CancelRefused(_)
             | Self::ClientClose
-            | Self::ClientEof => return None,
+            | Self::ClientEof
+            | Self::ServerSaidFatal => return None,
             Self::LoginFailed(failure) => return Some(failure.told()),
             Self::BadHeader(_)
             | Self::BadStartup(_)

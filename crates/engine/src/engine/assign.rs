@@ -44,6 +44,7 @@ impl Engine {
         client.times.waiting = now;
         let pool = &mut self.pools[pool_id.0 as usize];
         if !pool.paused
+            && pool.waiting.is_empty()
             && let Some(server) = pool.idle.pop_back()
         {
             return self.attach(id, server, now);

@@ -19,7 +19,7 @@ use crate::params;
 use crate::pool::{Failure, route};
 use crate::reason::Reason;
 use crate::server::login::{Credentials, Login, Outcome};
-use crate::server::{Server, Stage, WHOLE_MAX};
+use crate::server::{Fate, Server, Stage, WHOLE_MAX};
 use crate::stream::{Source, Verdict};
 use crate::time::Time;
 
@@ -142,6 +142,9 @@ impl Engine {
                 Err(_) => return self.end_server(id, Reason::ServerDesync("bad packet"), now),
             },
             backend::PARAMETER_STATUS => self.parameter_changed(id, Some(client), whole),
+            backend::ERROR_RESPONSE if is_fatal(head, rest) => {
+                self.servers[id].fate = Fate::Close(Reason::ServerSaidFatal);
+            }
             _ => {}
         }
         match heard {
@@ -402,6 +405,14 @@ impl Engine {
         }
         Verdict::Gone
     }
+}
+
+/// Whether an ErrorResponse announces the end of the connection. Where it is not all there it is
+/// taken for an ordinary one, and the client will be told of the end once more.
+fn is_fatal(head: Header, rest: &[u8]) -> bool {
+    let fields = whole(head, rest).ok().and_then(|body| wire::Fields::parse(body).ok());
+    let severity = fields.and_then(|fields| fields.severity());
+    severity.is_some_and(|severity| matches!(severity, b"FATAL" | b"PANIC"))
 }
 
 /// The body of a message that must be seen whole; else what to wait for, or `Gone` when it is too

@@ -81,6 +81,8 @@ pub struct Engine {
     parted: Vec<Parted>,
     mode: Mode,
     upkeep: upkeep::Upkeep,
+    /// The time of the last input.
+    now: Time,
 }
 
 /// Whether the pooler works, rests or ends.
@@ -161,6 +163,7 @@ impl Engine {
             parted: Vec::new(),
             mode: Mode::default(),
             upkeep: upkeep::Upkeep::new(init.now),
+            now: init.now,
         }
     }
 
@@ -274,6 +277,7 @@ impl Engine {
     pub fn next_command(&mut self) -> Option<Command> {
         if !self.parted.is_empty() {
             self.give_back();
+            self.settle(self.now);
         }
         self.commands.pop_front()
     }
@@ -285,6 +289,7 @@ impl Engine {
 
     /// Does what inputs have left to be done.
     fn settle(&mut self, now: Time) {
+        self.now = now;
         while let Some(work) = self.work.pop_front() {
             match work {
                 Work::Serve(pool) => self.serve(pool, now),

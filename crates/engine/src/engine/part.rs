@@ -14,7 +14,7 @@ use crate::link;
 use crate::mail::Mail;
 use crate::pool::{Failure, PoolId};
 use crate::reason::Reason;
-use crate::server::{self, Server};
+use crate::server::{self, Fate, Server};
 use crate::time::Time;
 
 impl Engine {
@@ -43,7 +43,9 @@ impl Engine {
         client.stage = client::Stage::Gone;
         let (pool, key) = (client.pool, client.key);
         if let Some(pool) = pool {
-            self.pool_mut(pool).forget_client(id);
+            for requester in self.pool_mut(pool).forget_client(id) {
+                self.answer_requester(requester, now);
+            }
             self.touch(pool);
         }
         self.keys.remove(&key);
@@ -97,7 +99,11 @@ impl Engine {
             Some(server::Stage::Connecting | server::Stage::Login(_)) => {
                 self.login_failed(id, Failure::of_network(why), now);
             }
-            Some(_) => self.close_server(id, Reason::ServerCrashed, now),
+            Some(_) => {
+                let said = self.servers[id].fate == Fate::Close(Reason::ServerSaidFatal);
+                let reason = if said { Reason::ServerSaidFatal } else { Reason::ServerCrashed };
+                self.close_server(id, reason, now);
+            }
             None => {}
         }
     }
@@ -148,15 +154,14 @@ impl Engine {
                     for worker in self.ledger.release(&slots) {
                         self.slot_freed(pool, worker);
                     }
+                    self.touch(pool);
                 }
             }
         }
     }
 
     fn slot_freed(&mut self, pool: PoolId, worker: crate::ids::WorkerId) {
-        if worker == self.me {
-            self.touch(pool);
-        } else {
+        if worker != self.me {
             let mail = Mail::SlotFreed { pool: self.pool(pool).key.clone() };
             self.commands.push_back(Command::Post { to: worker, mail });
         }

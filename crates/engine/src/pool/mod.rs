@@ -222,11 +222,15 @@ impl Pool {
         (lasting && nobody).then(|| Arc::clone(&failed.failure))
     }
 
-    /// Takes a client off the lists of those that wait.
-    pub(crate) fn forget_client(&mut self, client: Id<Client>) {
+    /// Takes a client off the lists of those that wait, and names who wanted its query cancelled.
+    pub(crate) fn forget_client(&mut self, client: Id<Client>) -> Vec<Requester> {
         self.waiting.retain(|other| *other != client);
         self.newcomers.retain(|other| *other != client);
+        let of_client = |request: &&CancelRequest| request.client == client;
+        let requesters = self.cancels.iter().filter(of_client).map(|request| request.requester);
+        let requesters = requesters.collect();
         self.cancels.retain(|request| request.client != client);
+        requesters
     }
 
     /// Takes a server off the lists of those that are free.

@@ -86,6 +86,9 @@ impl Stream {
     /// Keeps bytes until `need` of them are there, or somebody can take them.
     pub(crate) fn hold(&mut self, bytes: &[u8], need: u32, shelf: &mut Shelf) {
         self.need = need;
+        if bytes.is_empty() {
+            return;
+        }
         if self.held.capacity() == 0 {
             self.held = shelf.take();
         }
