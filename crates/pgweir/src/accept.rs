@@ -1,8 +1,9 @@
 //! One worker's share of the listeners: how many connections it takes in a turn, and when none.
 //!
-//! Accepting until there is none would cost a system call that finds nothing for each connection. So one is
-//! taken, and twice as many each time when the listener is reported again in the very next turn. When the
-//! process has run out of descriptors, listening rests for a while instead of being reported without end.
+//! Accepting until there is none would cost a system call that finds nothing for each connection.
+//! So one is taken, and twice as many each time when the listener is reported again in the very
+//! next turn. When the process has run out of descriptors, listening rests for a while instead of
+//! being reported without end.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

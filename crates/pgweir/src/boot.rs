@@ -1,10 +1,11 @@
 //! From the command line to a running program, in PgBouncer's order.
 //!
 //! ```text
-//! config ──► user ──► log file ──► nobody else here? ──► limits ──► listeners ──► workers ──► pid file
+//! config ─► user ─► log file ─► nobody else here? ─► limits ─► listeners ─► workers ─► pid file
 //! ```
 //!
-//! Any step may refuse with a text for a FATAL line; the files made until then are among the [`Traces`].
+//! Any step may refuse with a text for a FATAL line; the files made until then are among the
+//! [`Traces`].
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -87,9 +88,10 @@ fn raise_limit(setup: &Setup) {
     let expected = expected_descriptors(setup);
     let soft = limit.current.unwrap_or(u64::MAX);
     let hard = limit.maximum.unwrap_or(u64::MAX);
+    let clients = setup.config.pgbouncer.max_client_conn;
     log::info!(
-        "kernel file descriptor limit: {soft} (hard: {hard}); max_client_conn: {}, max expected fd use: {expected}",
-        setup.config.pgbouncer.max_client_conn
+        "kernel file descriptor limit: {soft} (hard: {hard}); max_client_conn: {clients}, \
+         max expected fd use: {expected}"
     );
     let wanted = expected.min(hard);
     if soft < wanted
@@ -144,12 +146,13 @@ fn start_workers(
     let time = Clock::start();
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let wall = u64::try_from(wall.as_micros()).unwrap_or(u64::MAX);
+    let process_secret = entropy().map_err(failed)?;
     for worker in (0..workers).map(WorkerId) {
         let (ledger, setup) = (Arc::clone(&ledger), Arc::clone(setup));
         let keepalive = setup.config.pgbouncer.tcp_keepalive;
-        let entropy = entropy().map_err(failed)?;
-        let engine =
-            Engine::new(Init { worker, workers, ledger, setup, entropy, wall, now: time.now() });
+        let (entropy, now) = (entropy().map_err(failed)?, time.now());
+        let init = Init { worker, workers, ledger, setup, entropy, process_secret, wall, now };
+        let engine = Engine::new(init);
         let worker = Worker::new(worker, engine, listeners, keepalive, (reach.clone(), time));
         let worker = worker.map_err(|error| failed(error.into()))?;
         thread::Builder::new().name("worker".into()).spawn(|| worker.run()).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! The sockets of one worker, found by the name that the engine gave them.
 //!
-//! A connection here is a descriptor and what is known of its readiness: edges are reported once, so they
-//! are remembered until acted on. Entries are small, because an idle client costs one.
+//! A connection here is a descriptor and what is known of its readiness: edges are reported once,
+//! so they are remembered until acted on. Entries are small, because an idle client costs one.
 //!
 //! Knows nothing of what is read or written, nor of the engine's clients and servers.
 
@@ -39,8 +39,8 @@ pub(crate) enum Stage {
     Open,
 }
 
-/// The two kinds of sockets, which differ in how they tell that there is room to write: a Unix socket does
-/// so at every read of the peer.
+/// The two kinds of sockets, which differ in how they tell that there is room to write: a Unix
+/// socket does so at every read of the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     /// IPv4 or IPv6.

@@ -1,7 +1,7 @@
 //! How many CPUs the process may use: the affinity mask, and the quota of its control groups.
 //!
-//! A container may run on every CPU of its host and yet be given the time of two. A quota of one and a half is
-//! two: a worker that waits for its share now and then beats a CPU that nobody uses.
+//! A container may run on every CPU of its host and yet be given the time of two. A quota of one
+//! and a half is two: a worker that waits for its share now and then beats a CPU that nobody uses.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ pub(crate) fn usable() -> u32 {
     quota(&groups, &read).map_or(allowed, |quota| quota.min(allowed)).max(1)
 }
 
-/// The smallest quota of the groups in `/proc/self/cgroup` and of those above them, in CPUs, rounded up.
+/// The smallest quota of the groups in `/proc/self/cgroup` and of those above them, in CPUs,
+/// rounded up.
 fn quota(groups: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     groups
         .lines()
@@ -35,8 +36,8 @@ fn quota(groups: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
         .min()
 }
 
-/// The smallest quota of a group and of all above it. The root is asked as well: inside a container, what is
-/// mounted there is often the container's own group.
+/// The smallest quota of a group and of all above it. The root is asked as well: inside a
+/// container, what is mounted there is often the container's own group.
 fn above(path: &str, quota: impl Fn(&str) -> Option<u32>) -> Option<u32> {
     let ancestors = Path::new(path).ancestors().filter_map(Path::to_str);
     ancestors.filter_map(|path| quota(path.trim_end_matches('/'))).min()

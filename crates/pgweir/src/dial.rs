@@ -1,9 +1,9 @@
 //! Opening connections to servers, without waiting for them.
 //!
 //! ```text
-//! IP address, or the addresses of a name ──► connect ──► (in progress) ──► room to write ──► SO_ERROR
-//!                                              ▲                                               │
-//!                                              └────────────── the next address ◄──────────────┘
+//! the addresses of a host ──► connect ──► (in progress) ──► room to write ──► SO_ERROR
+//!                              ▲                                             │
+//!                              └────────────── the next address ◄────────────┘
 //! ```
 //!
 //! Knows no reactor: whoever dials registers the socket and hears of the room to write.
@@ -36,7 +36,8 @@ impl Dial {
         Self { conn, at: None, rest, why: Refused("host name has no address".into()) }
     }
 
-    /// Turns to the next address that can be tried; the error is that of the last one that could not.
+    /// Turns to the next address that can be tried; the error is that of the last one that could
+    /// not.
     pub(crate) fn next(&mut self, keepalive: bool) -> std::result::Result<OwnedFd, Refused> {
         while let Some(at) = self.rest.pop_front() {
             self.at = Some(at);

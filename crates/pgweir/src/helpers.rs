@@ -4,8 +4,9 @@
 //! worker ──► ask (never waits) ──► a queue ──► a helper works it out ──► a letter to the worker
 //! ```
 //!
-//! Names have threads of their own, because a name server that does not answer must not hold up logins. A
-//! queue holds at most one question for each connection that is being opened or logged in.
+//! Names have threads of their own, because a name server that does not answer must not hold up
+//! logins. A queue holds at most one question for each connection that is being opened or logged
+//! in.
 
 use std::collections::VecDeque;
 use std::net::ToSocketAddrs;

@@ -1,7 +1,9 @@
-//! The user of the operating system that the process runs as: switching to `user`, and refusing root.
+//! The user of the operating system that the process runs as: switching to `user`, and refusing
+//! root.
 //!
-//! Works before any other thread is started, because Linux keeps user ids by thread and threads inherit them.
-//! Reads `/etc/passwd` and `/etc/group` itself: users of a directory service are not found.
+//! Works before any other thread is started, because Linux keeps user ids by thread and threads
+//! inherit them. Reads `/etc/passwd` and `/etc/group` itself: users of a directory service are not
+//! found.
 
 use rustix::process::{Gid, Uid, getegid, geteuid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};

@@ -1,12 +1,12 @@
 //! Parting from clients so that the last message arrives.
 //!
 //! ```text
-//! write what is left ──► shut down for writing ──► read and throw away ──► the peer closes ──► close
+//! write what is left ──► shut down for writing ──► read and discard ──► the peer closes ──► close
 //! ```
 //!
-//! Closing a socket in which unread bytes wait resets the connection, and a reset overtakes the error message
-//! that was just written. So the socket is kept a little longer: for some seconds, some kilobytes, and only
-//! some hundreds at a time. Knows no connections: their names have gone.
+//! Closing a socket in which unread bytes wait resets the connection, and a reset overtakes the
+//! error message that was just written. So the socket is kept a little longer: for some seconds,
+//! some kilobytes, and only some hundreds at a time. Knows no connections: their names have gone.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;

@@ -5,8 +5,8 @@
 //! Listener ──► accept ──► a socket that does not block, and who is at the other end
 //! ```
 //!
-//! Options that a socket inherits from its listener (TCP_NODELAY, SO_KEEPALIVE) are set once, here. Knows no
-//! workers and no reactor.
+//! Options that a socket inherits from its listener (TCP_NODELAY, SO_KEEPALIVE) are set once, here.
+//! Knows no workers and no reactor.
 
 use std::fs::{self, Permissions};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -101,7 +101,8 @@ impl std::fmt::Display for Listener {
     }
 }
 
-/// Opens all listeners that the settings ask for; an address that does not work is logged and left out.
+/// Opens all listeners that the settings ask for; an address that does not work is logged and left
+/// out.
 ///
 /// # Errors
 /// When none is left, as text for the log.
@@ -130,7 +131,8 @@ pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, String> {
     Ok(listeners)
 }
 
-/// The path of the Unix socket, if there is to be one; one that starts with `@` is in the abstract namespace.
+/// The path of the Unix socket, if there is to be one; one that starts with `@` is in the abstract
+/// namespace.
 pub(crate) fn unix_path(settings: &Settings) -> Option<String> {
     let folder = settings.unix_socket_dir.as_deref().filter(|folder| !folder.is_empty())?;
     Some(format!("{folder}/.s.PGSQL.{}", settings.listen_port))
@@ -193,7 +195,8 @@ fn open_tcp(at: SocketAddr, settings: &Settings) -> IoResult<Listener> {
     Ok(Listener { socket, place: Place::Tcp(at) })
 }
 
-/// A file that nobody answers at is left from a process that has died: [`is_answered`] was asked before.
+/// A file that nobody answers at is left from a process that has died: [`is_answered`] was asked
+/// before.
 fn open_unix(path: &str, settings: &Settings) -> std::io::Result<Listener> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, NONBLOCK, None)?;
     let in_filesystem = !path.starts_with('@');

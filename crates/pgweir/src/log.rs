@@ -6,9 +6,10 @@
 //! 2026-11-30 20:44:57.123 UTC [4711] LOG process up: …
 //! ```
 //!
-//! A worker never waits for a disk: a line is formatted into memory, and when more than a megabyte waits to
-//! be written, lines are dropped and counted. Until [`Sink::spawn`] is called, lines are written at once.
-//! Levels: error is ERROR, or FATAL when the target is "fatal"; info is LOG, trace is NOISE.
+//! A worker never waits for a disk: a line is formatted into memory, and when more than a megabyte
+//! waits to be written, lines are dropped and counted. Until [`Sink::spawn`] is called, lines are
+//! written at once. Levels: error is ERROR, or FATAL when the target is "fatal"; info is LOG, trace
+//! is NOISE.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -68,8 +69,8 @@ impl Sink {
         }
     }
 
-    /// Appends to this file from here on, or to none. Opening again what is open already is how a rotated
-    /// file is left behind.
+    /// Appends to this file from here on, or to none. Opening again what is open already is how a
+    /// rotated file is left behind.
     ///
     /// # Errors
     /// When the file cannot be opened; the log then goes on as before.
@@ -243,7 +244,8 @@ fn name(level: Level, target: &str) -> &'static str {
     }
 }
 
-/// A thread that panicked while it held the lock leaves the log usable: its last words come through here.
+/// A thread that panicked while it held the lock leaves the log usable: its last words come through
+/// here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

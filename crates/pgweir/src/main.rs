@@ -4,8 +4,9 @@
 //! arguments ──► boot ──► run (the main thread waits; workers serve) ──► remove our files ──► exit
 //! ```
 //!
-//! This crate owns sockets, threads, signals and files, and decides nothing: who talks to whom is known to the
-//! engine. Exit codes are PgBouncer's: 0 after an orderly stop, 1 when it could not start or has failed.
+//! This crate owns sockets, threads, signals and files, and decides nothing: who talks to whom is
+//! known to the engine. Exit codes are PgBouncer's: 0 after an orderly stop, 1 when it could not
+//! start or has failed.
 #![forbid(unsafe_code)]
 
 mod accept;
@@ -68,7 +69,8 @@ fn serve(how: &Serve) -> ExitCode {
     exit(i32::from(outcome.is_err()))
 }
 
-/// A panic in any thread ends the process: half a pooler is worse than none, and a supervisor restarts it.
+/// A panic in any thread ends the process: half a pooler is worse than none, and a supervisor
+/// restarts it.
 fn end_on_panic(files: &Arc<Traces>) {
     let files = Arc::clone(files);
     std::panic::set_hook(Box::new(move |panic| {

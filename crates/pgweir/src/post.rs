@@ -6,8 +6,9 @@
 //!            ──► before a wait: say that it sleeps, look once more
 //! ```
 //!
-//! A worker that is awake is never written to with a system call. Boxes have no bound of their own: what
-//! engines send is bounded by their connections and pools. Knows nothing of what is in a letter.
+//! A worker that is awake is never written to with a system call. Boxes have no bound of their own:
+//! what engines send is bounded by their connections and pools. Knows nothing of what is in a
+//! letter.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -45,7 +46,8 @@ impl Post {
         Ok(Self { boxes })
     }
 
-    /// Delivers a letter. One to a worker that does not exist or has ended is lost, with its socket.
+    /// Delivers a letter. One to a worker that does not exist or has ended is lost, with its
+    /// socket.
     pub(crate) fn send(&self, to: WorkerId, letter: Letter) {
         match self.boxes.get(usize::from(to.0)) {
             Some(mailbox) => mailbox.put(letter),
@@ -97,14 +99,15 @@ impl Mailbox {
         })
     }
 
-    /// The eventfd that is written to when a letter comes to a sleeping worker. It need not be read: each
-    /// write is an edge of its own.
+    /// The eventfd that is written to when a letter comes to a sleeping worker. It need not be
+    /// read: each write is an edge of its own.
     pub(crate) fn bell(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
 
-    /// Says that the worker is about to wait; false when letters are there already. Either this sees the
-    /// letter, or the sender sees the sleeper: both write first and look second, in one total order.
+    /// Says that the worker is about to wait; false when letters are there already. Either this
+    /// sees the letter, or the sender sees the sleeper: both write first and look second, in one
+    /// total order.
     pub(crate) fn may_sleep(&self) -> bool {
         self.asleep.store(true, Ordering::SeqCst);
         !self.filled.load(Ordering::SeqCst)

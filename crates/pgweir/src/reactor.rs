@@ -4,9 +4,9 @@
 //! add(socket, token) ──► wait(timeout) ──► events: token, readable, writable, ended, gone
 //! ```
 //!
-//! The one file to replace for another way of waiting. Knows nothing of connections: a token is what the
-//! caller wants to hear back. An event may name a socket that has gone since; tokens therefore carry the
-//! generation of a connection's name.
+//! The one file to replace for another way of waiting. Knows nothing of connections: a token is
+//! what the caller wants to hear back. An event may name a socket that has gone since; tokens
+//! therefore carry the generation of a connection's name.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -47,7 +47,8 @@ pub(crate) struct Ready {
     pub(crate) readable: bool,
     /// Something can be written.
     pub(crate) writable: bool,
-    /// The peer sends no more: the reader must read on to the end, because no further edge will come.
+    /// The peer sends no more: the reader must read on to the end, because no further edge will
+    /// come.
     pub(crate) ended: bool,
     /// The connection is dead in both directions.
     pub(crate) gone: bool,
@@ -75,8 +76,9 @@ impl Reactor {
         epoll::add(&self.epoll, socket, EventData::new_u64(bits(token)), flags(interest))
     }
 
-    /// Registers a listener, which all workers share: a new connection wakes one of those that sleep.
-    /// Reported as long as a connection waits, so that one wait may accept some and leave some.
+    /// Registers a listener, which all workers share: a new connection wakes one of those that
+    /// sleep. Reported as long as a connection waits, so that one wait may accept some and leave
+    /// some.
     pub(crate) fn add_listener(&self, socket: impl AsFd, token: Token) -> Result<()> {
         let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
         epoll::add(&self.epoll, socket, EventData::new_u64(bits(token)), flags)
@@ -137,8 +139,8 @@ fn flags(interest: Interest) -> EventFlags {
     }
 }
 
-/// Connections have the plain bits of their name, in which the highest bit of the lower half, the slot, is
-/// never set; everything else sets it.
+/// Connections have the plain bits of their name, in which the highest bit of the lower half, the
+/// slot, is never set; everything else sets it.
 fn bits(token: Token) -> u64 {
     match token {
         Token::Conn(conn) => conn.to_bits(),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! config file, auth_file ──► read ──► Setup ──► boot, or mail to every worker
-//!                                 └─► complaints: logged at boot, or answered to RELOAD; nothing changes then
+//!                                 └─► complaints: logged, and answered to RELOAD; nothing changes
 //! ```
 //!
 //! Files are read here and nowhere else; what they mean is known to the crates config and auth.
@@ -26,8 +26,8 @@ pub(crate) fn read(path: &str) -> Result<Setup, String> {
     Ok(Setup { config, userlist, version: cli::first_line().into(), uid })
 }
 
-/// Reads everything again. Settings that only a start can change keep their value, and a userlist that cannot
-/// be read leaves the old one in force.
+/// Reads everything again. Settings that only a start can change keep their value, and a userlist
+/// that cannot be read leaves the old one in force.
 ///
 /// # Errors
 /// Every complaint about the configuration, one a line.

@@ -1,11 +1,14 @@
 //! The main thread between start and end: it waits for signals and for orders of the engines.
 //!
 //! ```text
-//! HUP, RELOAD ──► read the files ──► Setup to every worker      TERM, INT ──► shutdown to every worker
-//! USR1, USR2 ──► pause, resume to every worker                  QUIT, or a second TERM or INT ──► the end
+//! HUP, RELOAD ──► read the files ──► Setup to every worker
+//! USR1, USR2 ──► pause, resume to every worker
+//! TERM, INT ──► shutdown to every worker ──► all have ended ──► the end
+//! QUIT, or a second TERM or INT ──► the end
 //! ```
 //!
-//! What a shutdown means for clients and servers is up to the engines; the process ends when all workers have.
+//! What a shutdown means for clients and servers is up to the engines; the process ends when all
+//! workers have.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;

@@ -1,7 +1,7 @@
 //! What the process leaves in the file system while it runs: its pid file and its Unix socket.
 //!
-//! Both say that an instance is running, so a start refuses when they belong to a living process, takes the
-//! place of those that a dead one has left, and whoever ends the process removes its own.
+//! Both say that an instance is running, so a start refuses when they belong to a living process,
+//! takes the place of those that a dead one has left, and whoever ends the process removes its own.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -6,8 +6,8 @@
 //!   └──────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! Decides nothing: what happens is told to the engine, and what it answers is carried out at once and in
-//! order. Knows of other workers only their mailboxes.
+//! Decides nothing: what happens is told to the engine, and what it answers is carried out at once
+//! and in order. Knows of other workers only their mailboxes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -183,7 +183,8 @@ impl Worker {
         }
         let has_room = ready.writable && conn.output == Output::Full;
         let may_read = conn.may_read() && !conn.queued;
-        // Nobody would read the end of a client that is not read from, or of which the end was read.
+        // Nobody would read the end of a client that is not read from, or of which the end was
+        // read.
         let is_lost = ready.gone && !conn.may_read() && {
             conn.input == Input::Ended || name.kind() == Kind::Client
         };

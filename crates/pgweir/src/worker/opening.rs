@@ -1,4 +1,5 @@
-//! Connections come and go: accepted, opened to a server, shipped to another worker, arrived from one.
+//! Connections come and go: accepted, opened to a server, shipped to another worker, arrived from
+//! one.
 //!
 //! ```text
 //! Connect ──► Unix socket, IP address ────────────► dial ──► (an edge) ──► connected
@@ -6,8 +7,8 @@
 //!                                                       └───────────────────────────────┘
 //! ```
 //!
-//! A dial that ends while commands are carried out is reported after them: an engine is not told anything new
-//! in the middle of a command.
+//! A dial that ends while commands are carried out is reported after them: an engine is not told
+//! anything new in the middle of a command.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};

@@ -4,8 +4,8 @@
 //! recv into the worker's buffer ──► received ──► obey: writes lend from that buffer ──► reclaim
 //! ```
 //!
-//! No read is tried that is known to find nothing: a buffer that was not filled means that the socket is empty
-//! until the next edge, unless the peer is done.
+//! No read is tried that is known to find nothing: a buffer that was not filled means that the
+//! socket is empty until the next edge, unless the peer is done.
 
 use std::io::IoSlice;
 
@@ -132,7 +132,8 @@ impl Worker {
         }
     }
 
-    /// A peer that closed may have said why before: that is read first, if anybody wants to read it.
+    /// A peer that closed may have said why before: that is read first, if anybody wants to read
+    /// it.
     fn fail_write(&mut self, name: ConnId, error: Errno) {
         let Some(conn) = self.conns.find(name) else { return };
         if !conn.wanted || conn.input == Input::Ended {
