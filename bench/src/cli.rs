@@ -40,6 +40,8 @@ pub(crate) struct Options {
     pub(crate) clients: Vec<usize>,
     /// Names of scenarios of a real run; empty means all.
     pub(crate) only: Vec<String>,
+    /// Peak runs go before whatever else the machine does.
+    pub(crate) is_urgent: bool,
     /// The folder for the reports.
     pub(crate) out: PathBuf,
 }
@@ -58,6 +60,7 @@ usage: bench peak|real|all [options]
   --clients N,N,…     numbers of clients of the peak runs (64,256)
   --only NAME,NAME,…  scenarios of the real runs (all)
   --out FOLDER        where the reports go (bench/out)
+  --urgent            peak runs go before all else on a machine that is not idle (root only)
   --quick             one short round, to see that everything works
 ";
 
@@ -86,6 +89,7 @@ fn options(mut arguments: lexopt::Parser) -> Result<Options> {
     let mut pgweir = None;
     let mut pgbouncer = PathBuf::from("pgbouncer");
     let mut is_quick = false;
+    let mut is_urgent = false;
     let mut rounds = None;
     let mut seconds = None;
     let mut clients = vec![64, 256];
@@ -100,6 +104,7 @@ fn options(mut arguments: lexopt::Parser) -> Result<Options> {
             Long("clients") => clients = list(&arguments.value()?.string()?)?,
             Long("only") => only = list(&arguments.value()?.string()?)?,
             Long("out") => out = arguments.value()?.into(),
+            Long("urgent") => is_urgent = true,
             Long("quick") => is_quick = true,
             other => return Err(other.unexpected().into()),
         }
@@ -116,6 +121,7 @@ fn options(mut arguments: lexopt::Parser) -> Result<Options> {
         warm_up: Duration::from_secs_f64(if is_quick { 0.2 } else { 1.0 }),
         clients,
         only,
+        is_urgent,
         out,
     })
 }

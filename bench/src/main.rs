@@ -23,6 +23,7 @@ mod sample;
 mod scenario;
 mod syscalls;
 mod target;
+mod urgency;
 mod usage;
 mod versions;
 

@@ -16,12 +16,15 @@ use crate::interrupt::Interrupt;
 use crate::load::orders::Loader;
 use crate::report::Report;
 use crate::sample::{Figure, Sample, Samples};
-use crate::syscalls::{Calls, Counting};
+use crate::syscalls::Counting;
 use crate::target::{Running, Settings, Target};
+use crate::urgency::Urgency;
+use crate::usage;
 use crate::versions;
 
 /// Measures all targets and reports.
 pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<Report> {
+    let _urgency = options.is_urgent.then(Urgency::raise).transpose()?;
     let mut samples = Samples::default();
     let targets = targets(options);
     for round in 0..options.rounds {
@@ -41,7 +44,7 @@ pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<Report> {
         method: format!(
             "The pooler alone on core {POOLER_CORE}, clients and a fake PostgreSQL in one thread \
              on core {LOAD_CORE}; `SELECT 1` over the simple protocol, TCP on loopback, transaction \
-             pooling, 20 servers. Medians of {} rounds of {:.0} s each, targets interleaved.",
+             pooling, 20 servers. Medians of {} rounds of {} s each, targets interleaved.",
             options.rounds,
             options.seconds.as_secs_f64()
         ),
@@ -73,23 +76,21 @@ fn measure(
     rig.loader.connect(rig.pooler.port, clients)?;
     interrupt.sleep(options.warm_up)?;
 
-    let (cpu, begin) = (rig.pooler.cpu()?, rig.loader.progress()?);
+    let (cpu, core) = (rig.pooler.cpu()?, usage::core(POOLER_CORE)?);
+    let begin = rig.loader.progress()?;
     interrupt.sleep(options.seconds)?;
-    let (cpu, end) = (rig.pooler.cpu()? - cpu, rig.loader.progress()?);
+    let (cpu, core) = (rig.pooler.cpu()? - cpu, usage::core(POOLER_CORE)? - core);
+    let (transactions, seconds) = begin.until(&rig.loader.progress()?);
 
-    let (transactions, seconds) = begin.until(&end);
-    let mut sample = Sample {
-        target,
-        scenario: scenario(clients),
-        figures: [
-            (Figure::Throughput, transactions / seconds),
-            (Figure::Cpu, cpu.total() / transactions),
-            (Figure::CpuUser, cpu.user / transactions),
-            (Figure::Busy, cpu.total() / 1e4 / seconds),
-        ]
-        .into(),
-        calls: Calls::new(),
-    };
+    let mut sample = Sample::new(target, &scenario(clients));
+    let percent = 1e-4 / seconds;
+    sample.figures.extend([
+        (Figure::Throughput, transactions / seconds),
+        (Figure::Cpu, cpu.total() / transactions),
+        (Figure::CpuUser, cpu.user / transactions),
+        (Figure::Busy, cpu.total() * percent),
+        (Figure::Foreign, (core.total() - cpu.total()).max(0.0) * percent),
+    ]);
     rig.count_syscalls(&mut sample, interrupt)?;
     Ok(sample)
 }

@@ -1,16 +1,17 @@
-//! pgbench as the load of a real run: its arguments, its summary and its log of transactions.
+//! pgbench as the load of a real run, and its log of transactions.
 //!
-//!     bench ──► pgbench -l …      summary ──► transactions, tps, mean      log ──► percentiles
+//!     bench ──► pgbench -l …  warm-up │ a window: CPU time │ a window: system calls │ the end
+//!     pgbench ──► a line per transaction, with its end and its latency
 //!
-//! pgbench writes a line per transaction; of the fast ones it is told to write every fifth, so
-//! that the writing does not become the load.
+//! The figures come from the lines of a window and not from pgbench's summary, so that they and the
+//! pooler's CPU time are of the same moments, without the logins.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use tempfile::TempDir;
 
 use crate::child::Child;
@@ -23,39 +24,53 @@ pub(crate) struct Pgbench {
     folder: TempDir,
 }
 
-/// What a run of pgbench yields.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Outcome {
-    pub(crate) summary: Summary,
-    /// Latencies in milliseconds, ascending.
-    pub(crate) latencies: Vec<f64>,
+/// A pgbench at work.
+pub(crate) struct Playing<'a> {
+    pgbench: &'a Pgbench,
+    process: Child,
 }
 
-/// What pgbench prints at its end.
+/// All transactions of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Journal(Vec<Entry>);
+
+/// One transaction: when it ended, since the Unix epoch, and its latency in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Summary {
-    pub(crate) transactions: f64,
-    /// Per second.
-    pub(crate) throughput: f64,
-    /// In milliseconds.
-    pub(crate) mean: f64,
+struct Entry {
+    end: Duration,
+    latency: f64,
+}
+
+/// A time in which figures are taken, since the Unix epoch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    begin: Duration,
+    end: Duration,
+}
+
+/// The transactions of a window.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Excerpt {
+    /// Latencies in milliseconds, ascending.
+    latencies: Vec<f64>,
+    seconds: f64,
 }
 
 impl Pgbench {
+    /// Takes a program and makes a place for its files.
     pub(crate) fn new(program: PathBuf) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("pgweir-pgbench-").tempdir()?;
         fs::write(folder.path().join(BIG_FILE), BIG_RESULT)?;
         Ok(Self { program, folder })
     }
 
-    /// Runs a scenario against a port of the loopback address, in whole seconds.
-    pub(crate) fn run(
+    /// Plays a scenario against a port of the loopback address, for whole seconds.
+    pub(crate) fn play(
         &self,
         scenario: &Scenario,
         port: u16,
         length: Duration,
-        interrupt: &Interrupt,
-    ) -> Result<Outcome> {
+    ) -> Result<Playing<'_>> {
         self.forget()?;
         let mut command = Command::new(&self.program);
         command
@@ -66,35 +81,14 @@ impl Pgbench {
             .env("PGGSSENCMODE", "disable")
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
-            .stdout(fs::File::create(self.folder.path().join("out"))?)
-            .stderr(fs::File::create(self.folder.path().join("err"))?);
-        let status = Child::start(&mut command)?.wait(interrupt)?;
-        let read = |name| fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
-        if !status.success() {
-            bail!("pgbench ended with {status}:\n{}", read("err").trim_end());
-        }
-        let out = read("out");
-        let summary =
-            parse_summary(&out).with_context(|| format!("cannot understand pgbench:\n{out}"))?;
-        Ok(Outcome { summary, latencies: self.latencies()? })
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(self.folder.path().join(COMPLAINTS))?);
+        Ok(Playing { pgbench: self, process: Child::start(&mut command)? })
     }
 
     /// Removes the logs of the last run: their names hold the process id of that pgbench.
     fn forget(&self) -> Result<()> {
-        for log in self.logs()? {
-            fs::remove_file(log)?;
-        }
-        Ok(())
-    }
-
-    fn latencies(&self) -> Result<Vec<f64>> {
-        let mut latencies = Vec::new();
-        for log in self.logs()? {
-            let text = fs::read_to_string(log)?;
-            latencies.extend(text.lines().filter_map(parse_latency));
-        }
-        latencies.sort_by(f64::total_cmp);
-        Ok(latencies)
+        self.logs()?.into_iter().try_for_each(|log| Ok(fs::remove_file(log)?))
     }
 
     fn logs(&self) -> Result<Vec<PathBuf>> {
@@ -107,17 +101,70 @@ impl Pgbench {
     }
 }
 
-impl Outcome {
-    /// The latency that a share of all transactions does not exceed.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an index from a share between 0 and 1"
-    )]
-    pub(crate) fn percentile(&self, share: f64) -> Option<f64> {
-        let rank = (self.latencies.len() as f64 * share).ceil() as usize;
-        self.latencies.get(rank.saturating_sub(1)).copied()
+impl Playing<'_> {
+    /// Waits for the end and reads what happened.
+    pub(crate) fn finish(mut self, interrupt: &Interrupt) -> Result<Journal> {
+        let status = self.process.wait(interrupt)?;
+        if !status.success() {
+            let complaints = fs::read_to_string(self.pgbench.folder.path().join(COMPLAINTS))?;
+            bail!("pgbench ended with {status}:\n{}", complaints.trim_end());
+        }
+        let mut journal = Journal::default();
+        for log in self.pgbench.logs()? {
+            journal.0.extend(fs::read_to_string(log)?.lines().filter_map(parse_line));
+        }
+        Ok(journal)
+    }
+}
+
+impl Window {
+    /// A window that opens now and has no end yet.
+    pub(crate) fn open() -> Result<Self> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        Ok(Self { begin: now, end: now })
+    }
+
+    /// The window, ending now.
+    pub(crate) fn close(self) -> Result<Self> {
+        Ok(Self { end: SystemTime::now().duration_since(UNIX_EPOCH)?, ..self })
+    }
+}
+
+impl Journal {
+    /// The transactions that ended in a window; fails if there is none.
+    pub(crate) fn within(&self, window: &Window) -> Result<Excerpt> {
+        let is_inside = |entry: &&Entry| (window.begin..window.end).contains(&entry.end);
+        let mut latencies: Vec<f64> =
+            self.0.iter().filter(is_inside).map(|entry| entry.latency).collect();
+        if latencies.is_empty() {
+            bail!("no transaction ended in the time that was measured");
+        }
+        latencies.sort_by(f64::total_cmp);
+        Ok(Excerpt { latencies, seconds: (window.end - window.begin).as_secs_f64() })
+    }
+}
+
+impl Excerpt {
+    /// How many there are.
+    #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 transactions")]
+    pub(crate) fn transactions(&self) -> f64 {
+        self.latencies.len() as f64
+    }
+
+    /// How many per second.
+    pub(crate) fn throughput(&self) -> f64 {
+        self.transactions() / self.seconds
+    }
+
+    /// The mean latency in milliseconds.
+    pub(crate) fn mean(&self) -> f64 {
+        self.latencies.iter().sum::<f64>() / self.transactions()
+    }
+
+    /// The latency in milliseconds that this many percent of the transactions do not exceed.
+    pub(crate) fn percentile(&self, percent: usize) -> f64 {
+        let rank = (self.latencies.len() * percent).div_ceil(100);
+        self.latencies[rank.saturating_sub(1)]
     }
 }
 
@@ -126,8 +173,8 @@ fn arguments(scenario: &Scenario, length: Duration) -> Vec<String> {
     let (clients, threads) = (scenario.clients, scenario.clients.min(THREADS));
     let mut line = format!("-n -l --log-prefix=log -T {seconds} -c {clients} -j {threads}");
     line += match scenario.work {
-        Work::Simple | Work::Idle => " -S -M simple --sampling-rate=0.2",
-        Work::Extended => " -S -M extended --sampling-rate=0.2",
+        Work::Simple | Work::Idle => " -S -M simple",
+        Work::Extended => " -S -M extended",
         Work::TpcB => " -b tpcb-like -M simple",
         Work::Connect | Work::ConnectScram => " -S -M simple -C",
         Work::BigResult => " -f big.sql -M simple",
@@ -135,21 +182,15 @@ fn arguments(scenario: &Scenario, length: Duration) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-fn parse_summary(text: &str) -> Option<Summary> {
-    let value = |label: &str| {
-        let rest = text.lines().find_map(|line| line.strip_prefix(label))?;
-        rest.split([' ', '/']).next()?.parse::<f64>().ok()
-    };
-    Some(Summary {
-        transactions: value("number of transactions actually processed: ")?,
-        throughput: value("tps = ")?,
-        mean: value("latency average = ")?,
-    })
-}
-
-/// The third field of a line, in microseconds; a word for what failed.
-fn parse_latency(line: &str) -> Option<f64> {
-    Some(line.split(' ').nth(2)?.parse::<f64>().ok()? / 1000.0)
+/// `CLIENT NUMBER LATENCY SCRIPT SECONDS MICROSECONDS`; the latency in microseconds, or a word for
+/// what failed.
+fn parse_line(line: &str) -> Option<Entry> {
+    let fields: Vec<&str> = line.split(' ').collect();
+    let [_, _, latency, _, seconds, microseconds, ..] = fields.as_slice() else { return None };
+    let latency = latency.parse::<f64>().ok()? / 1000.0;
+    let end = Duration::from_secs(seconds.parse().ok()?)
+        + Duration::from_micros(microseconds.parse().ok()?);
+    Some(Entry { end, latency })
 }
 
 /// The name of the role and of the database of all clients.
@@ -158,6 +199,7 @@ pub(crate) const USER: &str = "bench";
 pub(crate) const PASSWORD: &str = "bench";
 
 const BIG_FILE: &str = "big.sql";
+const COMPLAINTS: &str = "complaints";
 const THREADS: usize = 2;
 
 #[cfg(test)]

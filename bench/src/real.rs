@@ -2,9 +2,9 @@
 //!
 //!     pgbench ──► direct, PgBouncer or pgweir ──► a throw-away PostgreSQL
 //!
-//! A run is a fresh pooler: a warm-up, the measured run, and in the first round another one in which
-//! system calls are counted. PostgreSQL lives as long as the session. Targets take turns within a
-//! round and the first one changes from round to round.
+//! A run is a fresh pooler and a fresh pgbench: a warm-up, the time that is measured, and in the
+//! first round another time in which system calls are counted. PostgreSQL lives as long as the
+//! session. Targets take turns within a round and the first one changes from round to round.
 
 use std::time::Duration;
 
@@ -16,12 +16,13 @@ use crate::cli::Options;
 use crate::goal;
 use crate::idle;
 use crate::interrupt::Interrupt;
-use crate::pgbench::{Outcome, PASSWORD, Pgbench, USER};
+use crate::pgbench::{Excerpt, PASSWORD, Pgbench, USER, Window};
 use crate::report::Report;
 use crate::sample::{Figure, Sample, Samples};
 use crate::scenario::{self, RESULT_BYTES, Scenario, Work};
 use crate::syscalls::{Calls, Counting};
 use crate::target::{Running, Settings, Target};
+use crate::usage::Cpu;
 use crate::versions;
 
 /// Measures all targets in all wanted scenarios and reports.
@@ -48,9 +49,9 @@ pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<Report> {
         method: format!(
             "PostgreSQL, pgbench (scale {SCALE}) and the pooler share all cores; TCP on loopback, \
              transaction pooling, 20 servers. pgbouncer ×2 is two processes with so_reuseport and \
-             10 servers each. Medians of {} rounds of {:.0} s each, targets interleaved.",
+             10 servers each. Medians of {} rounds of {} s each, targets interleaved.",
             options.rounds,
-            options.seconds.as_secs_f64().ceil()
+            options.seconds.as_secs_f64()
         ),
         versions: [vec![stage.version()], versions::all(&options.programs)].concat(),
         samples,
@@ -105,48 +106,50 @@ impl<'a> Stage<'a> {
 
     fn measure(&self, target: Target, scenario: &Scenario, is_counted: bool) -> Result<Sample> {
         let pooler = target.start(&self.options.programs, &self.settings(scenario.work))?;
-        let mut sample = Sample {
-            target,
-            scenario: scenario.name.to_owned(),
-            figures: [].into(),
-            calls: Calls::new(),
-        };
+        let mut sample = Sample::new(target, scenario.name);
         if scenario.work == Work::Idle {
             let memory = idle::memory(&pooler, scenario.clients, self.interrupt)?;
             sample.figures.insert(Figure::Idle, memory);
-            return Ok(sample);
-        }
-        self.pgbench(scenario, &pooler, self.options.warm_up)?;
-        let cpu = pooler.cpu()?;
-        let outcome = self.pgbench(scenario, &pooler, self.options.seconds)?;
-        let cpu = pooler.cpu()? - cpu;
-
-        let figures = &mut sample.figures;
-        let done = outcome.summary.transactions;
-        figures.insert(Figure::Throughput, outcome.summary.throughput);
-        figures.insert(Figure::Mean, outcome.summary.mean);
-        figures.extend(outcome.percentile(0.50).map(|value| (Figure::P50, value)));
-        figures.extend(outcome.percentile(0.99).map(|value| (Figure::P99, value)));
-        if target != Target::Direct {
-            figures.insert(Figure::Cpu, cpu.total() / done);
-            figures.insert(Figure::CpuUser, cpu.user / done);
-        }
-        if scenario.work == Work::BigResult {
-            let megabytes = RESULT_BYTES / 1e6;
-            figures.insert(Figure::Volume, outcome.summary.throughput * megabytes);
-            if target != Target::Direct {
-                figures.insert(Figure::CpuPerVolume, cpu.total() / (done * megabytes));
-            }
-        }
-        if is_counted && let Some(counting) = Counting::start(&pooler.pids())? {
-            let outcome = self.pgbench(scenario, &pooler, COUNTED)?;
-            sample.take_calls(counting.stop()?, outcome.summary.transactions);
+        } else {
+            self.play(scenario, &pooler, is_counted, &mut sample)?;
         }
         Ok(sample)
     }
 
-    fn pgbench(&self, scenario: &Scenario, pooler: &Running, length: Duration) -> Result<Outcome> {
-        self.pgbench.run(scenario, pooler.port, length, self.interrupt)
+    fn play(
+        &self,
+        scenario: &Scenario,
+        pooler: &Running,
+        is_counted: bool,
+        sample: &mut Sample,
+    ) -> Result<()> {
+        let Options { warm_up, seconds, .. } = *self.options;
+        let clients = u32::try_from(scenario.clients)?;
+        let warm_up = warm_up + LOGIN * clients;
+        let counted = if is_counted { COUNTED + SLACK } else { Duration::ZERO };
+        let length = warm_up + seconds + counted + SLACK;
+        let playing = self.pgbench.play(scenario, pooler.port, length)?;
+        self.interrupt.sleep(warm_up)?;
+
+        let (cpu, window) = (pooler.cpu()?, Window::open()?);
+        self.interrupt.sleep(seconds)?;
+        let (cpu, window) = (pooler.cpu()? - cpu, window.close()?);
+        let counted = if is_counted { self.count(pooler)? } else { None };
+
+        let journal = playing.finish(self.interrupt)?;
+        note(sample, scenario.work, &journal.within(&window)?, cpu);
+        if let Some((calls, window)) = counted {
+            sample.take_calls(calls, journal.within(&window)?.transactions());
+        }
+        Ok(())
+    }
+
+    fn count(&self, pooler: &Running) -> Result<Option<(Calls, Window)>> {
+        let Some(counting) = Counting::start(&pooler.pids())? else { return Ok(None) };
+        let window = Window::open()?;
+        self.interrupt.sleep(COUNTED)?;
+        let window = window.close()?;
+        Ok(Some((counting.stop()?, window)))
     }
 
     fn settings(&self, work: Work) -> Settings {
@@ -163,7 +166,32 @@ impl<'a> Stage<'a> {
     }
 }
 
+/// Notes the figures of a window; a direct target has no pooler whose CPU time could be told.
+fn note(sample: &mut Sample, work: Work, seen: &Excerpt, cpu: Cpu) {
+    let figures = &mut sample.figures;
+    figures.insert(Figure::Throughput, seen.throughput());
+    figures.insert(Figure::Mean, seen.mean());
+    figures.insert(Figure::P50, seen.percentile(50));
+    figures.insert(Figure::P99, seen.percentile(99));
+    let is_pooler = sample.target != Target::Direct;
+    if is_pooler {
+        figures.insert(Figure::Cpu, cpu.total() / seen.transactions());
+        figures.insert(Figure::CpuUser, cpu.user / seen.transactions());
+    }
+    if work == Work::BigResult {
+        let megabytes = RESULT_BYTES / 1e6;
+        figures.insert(Figure::Volume, seen.throughput() * megabytes);
+        if is_pooler {
+            figures.insert(Figure::CpuPerVolume, cpu.total() / seen.transactions() / megabytes);
+        }
+    }
+}
+
 const SCALE: u32 = 10;
+/// What a login may cost PostgreSQL; pgbench begins when all clients are logged in.
+const LOGIN: Duration = Duration::from_millis(5);
+/// What it takes to begin to count, and to end in time.
+const SLACK: Duration = Duration::from_millis(500);
 const COUNTED: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

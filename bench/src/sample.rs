@@ -16,6 +16,8 @@ pub(crate) enum Figure {
     CpuUser,
     /// The pooler's CPU time per wall-clock time; 100 % is one core.
     Busy,
+    /// Time that its core spent on anything but the pooler: the noise of a shared machine.
+    Foreign,
     /// System calls of the pooler per transaction.
     Syscalls,
     /// Mean latency seen by the clients.
@@ -40,6 +42,7 @@ impl Figure {
             Self::Cpu => "CPU µs/txn",
             Self::CpuUser => "user µs/txn",
             Self::Busy => "busy %",
+            Self::Foreign => "others %",
             Self::Syscalls => "syscalls/txn",
             Self::Mean => "mean ms",
             Self::P50 => "p50 ms",
@@ -53,7 +56,8 @@ impl Figure {
     /// Digits behind the point that mean something.
     pub(crate) fn places(self) -> usize {
         match self {
-            Self::Throughput | Self::Volume | Self::CpuPerVolume | Self::Idle | Self::Busy => 0,
+            Self::Throughput | Self::Volume | Self::CpuPerVolume | Self::Idle => 0,
+            Self::Busy | Self::Foreign => 0,
             Self::Mean | Self::P50 | Self::P99 => 3,
             Self::Cpu | Self::CpuUser | Self::Syscalls => 2,
         }
@@ -71,6 +75,12 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
+    /// A sample without figures.
+    pub(crate) fn new(target: Target, scenario: &str) -> Self {
+        let scenario = scenario.to_owned();
+        Self { target, scenario, figures: BTreeMap::new(), calls: Calls::new() }
+    }
+
     /// The run on one line, to watch the progress by.
     pub(crate) fn line(&self) -> String {
         let figure = |(figure, value): (&Figure, &f64)| {

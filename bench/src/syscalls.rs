@@ -23,7 +23,7 @@ pub(crate) type Calls = BTreeMap<String, f64>;
 pub(crate) struct Counting(Child);
 
 impl Counting {
-    /// Begins to count the calls of all threads of these processes; None if perf may not count.
+    /// Begins to count the calls of all threads of these processes; None if perf cannot.
     pub(crate) fn start(pids: &[u32]) -> Result<Option<Self>> {
         if pids.is_empty() || !can_count() {
             return Ok(None);
@@ -43,8 +43,8 @@ impl Counting {
             .stderr(Stdio::piped());
         let mut perf = Child::start(&mut command)?;
         let mut out = perf.stdout().context("perf has no standard output")?;
-        out.read_exact(&mut [0]).context("perf did not begin to count")?;
-        Ok(Some(Self(perf)))
+        // perf gives up when a thread ends while it looks: then this counting is lost, no more.
+        Ok(out.read_exact(&mut [0]).is_ok().then_some(Self(perf)))
     }
 
     /// Ends the counting.

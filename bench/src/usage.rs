@@ -40,6 +40,12 @@ impl Sub for Cpu {
     }
 }
 
+/// What a core has spent on everything but idling, user and system, since the machine started.
+pub(crate) fn core(number: usize) -> Result<Cpu> {
+    let text = fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
+    parse_core(&text, number).with_context(|| format!("/proc/stat does not know core {number}"))
+}
+
 /// Private memory of a process, in bytes: what would come back if it ended.
 pub(crate) fn private_memory(pid: u32) -> Result<f64> {
     let path = format!("/proc/{pid}/smaps_rollup");
@@ -54,6 +60,18 @@ fn parse_stat(text: &str) -> Option<Cpu> {
     let tick = 1e6 / clock_ticks();
     let mut time = || fields.next()?.parse::<f64>().ok().map(|ticks| ticks * tick);
     Some(Cpu { user: time()?, system: time()? })
+}
+
+/// `cpuN user nice system idle iowait irq softirq …`, in clock ticks.
+fn parse_core(text: &str, number: usize) -> Option<Cpu> {
+    let name = format!("cpu{number} ");
+    let line = text.lines().find_map(|line| line.strip_prefix(&name))?;
+    let times: Vec<f64> = line.split_whitespace().map_while(|time| time.parse().ok()).collect();
+    let [user, nice, system, _idle, _iowait, irq, softirq, ..] = times.as_slice() else {
+        return None;
+    };
+    let tick = 1e6 / clock_ticks();
+    Some(Cpu { user: (user + nice) * tick, system: (system + irq + softirq) * tick })
 }
 
 /// The sum of the private lines, in kB.

@@ -103,9 +103,10 @@ impl Role {
             };
             heard.used += total;
             let body = frame::body(message);
-            match self {
-                Self::Server => answer(header.tag, body, script, out, &mut heard)?,
-                _ => self.client_hears(header.tag, body, script, out, &mut heard)?,
+            if *self == Self::Server {
+                answer(header.tag, body, script, out, &mut heard)?;
+            } else if self.has_answer(header.tag, body, &mut heard)? {
+                out.extend_from_slice(&script.query);
             }
         }
         Ok(heard)
@@ -134,28 +135,16 @@ impl Role {
         Ok(())
     }
 
-    fn client_hears(
-        &mut self,
-        tag: u8,
-        body: &[u8],
-        script: &Script,
-        out: &mut Vec<u8>,
-        heard: &mut Heard,
-    ) -> Result<()> {
-        match tag {
-            backend::ERROR_RESPONSE => bail!("a client heard: {}", error_text(body)),
-            backend::READY_FOR_QUERY if *self == Self::ClientLogin => {
-                *self = Self::Client;
-                heard.logins += 1;
-                out.extend_from_slice(&script.query);
-            }
-            backend::READY_FOR_QUERY => {
-                heard.transactions += 1;
-                out.extend_from_slice(&script.query);
-            }
-            _ => {}
+    /// Whether a client has all of its answer and asks again.
+    fn has_answer(&mut self, tag: u8, body: &[u8], heard: &mut Heard) -> Result<bool> {
+        match (tag, &self) {
+            (backend::ERROR_RESPONSE, _) => bail!("a client heard: {}", error_text(body)),
+            (backend::READY_FOR_QUERY, Self::ClientLogin) => heard.logins += 1,
+            (backend::READY_FOR_QUERY, _) => heard.transactions += 1,
+            _ => return Ok(false),
         }
-        Ok(())
+        *self = Self::Client;
+        Ok(true)
     }
 }
 

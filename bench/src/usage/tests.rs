@@ -15,6 +15,16 @@ fn stat_is_read_behind_any_name() {
 }
 
 #[test]
+fn a_core_is_found_by_its_number() {
+    let tick = 1e6 / clock_ticks();
+    let text =
+        "cpu  9 9 9 9 9 9 9 9 9 9\ncpu1 9 9 9 9 9 9 9\ncpu10 1 2 4 99 99 8 16 99 0 0\nintr 5";
+    assert_eq!(parse_core(text, 10), Some(Cpu { user: 3.0 * tick, system: 28.0 * tick }));
+    assert_eq!(parse_core(text, 0), None);
+    assert!(core(0).unwrap().total() > 0.0);
+}
+
+#[test]
 fn private_lines_are_summed() {
     let text = "00400000-7fff rollup\nRss: 900 kB\nPrivate_Clean: 8 kB\nPrivate_Dirty: 34 kB\n";
     assert!((parse_rollup(text) - 42.0).abs() < f64::EPSILON);
