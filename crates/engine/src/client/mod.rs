@@ -7,7 +7,7 @@ pub(crate) mod startup;
 use std::sync::Arc;
 
 use crate::admin::Console;
-use crate::command::Peer;
+use crate::command::{Parting, Peer};
 use crate::ids::{Id, Sided};
 use crate::params::Params;
 use crate::pool::PoolId;
@@ -76,7 +76,7 @@ pub(crate) enum Stage {
         delivered: bool,
     },
     /// The end has been decided; the shell will come for the farewell.
-    Gone,
+    Gone(Parting),
 }
 
 impl Sided for Client {
@@ -125,7 +125,7 @@ impl Client {
             Stage::Waiting | Stage::Newcomer => Some("waiting"),
             Stage::Canceling { delivered: false } => Some("waiting_cancel_req"),
             Stage::Canceling { delivered: true } => Some("active_cancel_req"),
-            Stage::Startup { .. } | Stage::Authenticating(_) | Stage::Gone => None,
+            Stage::Startup { .. } | Stage::Authenticating(_) | Stage::Gone(_) => None,
         }
     }
 }

@@ -23,7 +23,7 @@ use wire::{Header, tag, write};
 impl Engine {
     pub(super) fn client_received(&mut self, id: Id<Client>, bytes: &[u8], now: Time) {
         let Some(client) = self.clients.find_mut(id) else { return };
-        if matches!(client.stage, Stage::Gone) {
+        if matches!(client.stage, Stage::Gone(_)) {
             return;
         }
         if bytes.is_empty() {
@@ -41,7 +41,7 @@ impl Engine {
     /// Hears again what was held, and reads on.
     pub(super) fn resume(&mut self, id: Id<Client>, now: Time) {
         let Some(client) = self.clients.find_mut(id) else { return };
-        if matches!(client.stage, Stage::Gone) {
+        if matches!(client.stage, Stage::Gone(_)) {
             return;
         }
         let held = std::mem::take(&mut client.stream.held);
@@ -105,7 +105,7 @@ impl Engine {
             Stage::Console(_) => self.console_says(id, rest, now),
             // PgBouncer: whatever follows a cancel request is ignored.
             Stage::Canceling { .. } => Verdict::Drop(rest.len() as u32),
-            Stage::Gone => Verdict::Gone,
+            Stage::Gone(_) => Verdict::Gone,
         }
     }
 
@@ -188,7 +188,7 @@ impl Engine {
                     self.client_logs_in(id, *request, &rest[len..], now);
                 }
                 match self.clients.find(id) {
-                    Some(Client { stage: Stage::Gone, .. }) | None => Verdict::Gone,
+                    Some(Client { stage: Stage::Gone(_), .. }) | None => Verdict::Gone,
                     Some(_) => Verdict::Drop(len as u32),
                 }
             }
@@ -296,7 +296,7 @@ impl Engine {
                 self.learn(&request.user, keys);
                 self.authenticated(id, request, now);
                 match self.clients.find(id) {
-                    Some(Client { stage: Stage::Gone, .. }) | None => Verdict::Gone,
+                    Some(Client { stage: Stage::Gone(_), .. }) | None => Verdict::Gone,
                     Some(_) => Verdict::Drop(head.total),
                 }
             }

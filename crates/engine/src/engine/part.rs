@@ -21,7 +21,7 @@ impl Engine {
     /// Ends a client: tells it why where it should know, and deals with its server.
     pub(super) fn close_client(&mut self, id: Id<Client>, reason: Reason, now: Time) {
         let Some(client) = self.clients.find(id) else { return };
-        if matches!(client.stage, client::Stage::Gone) {
+        if matches!(client.stage, client::Stage::Gone(_)) {
             return;
         }
         self.log_closing(&self.client_name(id), client.times.connected, &reason, now);
@@ -39,8 +39,11 @@ impl Engine {
                 self.close_server(server, Reason::ServerMovedOn(reason), now);
             }
         }
+        let told = reason.told();
+        // Who is told why must not lose it in the reset that unread bytes would cause.
+        let parting = if told.is_some() { Parting::Drain } else { Parting::Close };
         let client = &mut self.clients[id];
-        client.stage = client::Stage::Gone;
+        client.stage = client::Stage::Gone(parting);
         let (pool, key) = (client.pool, client.key);
         if let Some(pool) = pool {
             for requester in self.pool_mut(pool).forget_client(id) {
@@ -49,7 +52,7 @@ impl Engine {
             self.touch(pool);
         }
         self.keys.remove(&key);
-        if let Some(told) = reason.told() {
+        if let Some(told) = told {
             if self.setup.config.pgbouncer.log_pooler_errors {
                 log::warn!("{}pooler error: {}", self.client_name(id), told.message);
             }
@@ -125,21 +128,21 @@ impl Engine {
             Kind::Client => self.clients.remove(conn.into()).map(|mut client| {
                 self.parted.push(Parted::Client);
                 self.shelf.put(std::mem::take(&mut client.stream.held));
-                client.outbox.take(chunk, &mut self.shelf)
+                let parting = match client.stage {
+                    client::Stage::Gone(parting) => parting,
+                    _ => Parting::Close,
+                };
+                Farewell { bytes: client.outbox.take(chunk, &mut self.shelf), parting }
             }),
             Kind::Server => self.servers.remove(conn.into()).map(|mut server| {
                 let slot = server.slot.take();
                 self.parted.extend(slot.map(|slot| Parted::Server(server.pool, slot)));
                 self.shelf.put(std::mem::take(&mut server.stream.held));
-                server.outbox.take(chunk, &mut self.shelf)
+                let bytes = server.outbox.take(chunk, &mut self.shelf);
+                Farewell { bytes, parting: Parting::Close }
             }),
         };
-        let bytes = gone.unwrap_or_default();
-        let parting = match conn.kind() {
-            Kind::Client if !bytes.is_empty() => Parting::Drain,
-            _ => Parting::Close,
-        };
-        Farewell { bytes, parting }
+        gone.unwrap_or(Farewell { bytes: Vec::new(), parting: Parting::Close })
     }
 
     /// Sockets have been closed: their slots are free, and who was refused one is told.

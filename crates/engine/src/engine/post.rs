@@ -261,7 +261,7 @@ impl Engine {
 
     pub(super) fn clients_of(&self, pool: PoolId) -> Vec<Id<Client>> {
         let of_pool = |(id, client): (Id<Client>, &Client)| {
-            let gone = matches!(client.stage, ClientStage::Gone);
+            let gone = matches!(client.stage, ClientStage::Gone(_));
             (client.pool == Some(pool) && !gone).then_some(id)
         };
         self.clients.iter().filter_map(of_pool).collect()
