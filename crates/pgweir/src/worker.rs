@@ -243,10 +243,10 @@ impl Worker {
                 Command::Ship { conn, to, parcel } => self.ship(conn, to, parcel),
                 Command::Post { to, mail } => self.reach.post.send(to, Letter::Mail(mail)),
                 Command::Ask { ticket, question } => {
-                    self.reach.helpers.ask(self.id, ticket, question)
+                    self.reach.helpers.ask(self.id, ticket, question);
                 }
                 Command::Order { ticket, order } => {
-                    self.notify(Notice::Order(self.id, ticket, order))
+                    self.notify(Notice::Order(self.id, ticket, order));
                 }
                 Command::Exit => self.life = Life::Leaving,
             }

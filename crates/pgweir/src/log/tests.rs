@@ -85,7 +85,7 @@ fn the_file_is_appended_to_and_may_be_rotated() {
     log::set_max_level(log::LevelFilter::Info);
     let sink = Sink::new(true);
     let say = |word: &str| {
-        sink.log(&Record::builder().level(Level::Info).args(format_args!("{word}")).build())
+        sink.log(&Record::builder().level(Level::Info).args(format_args!("{word}")).build());
     };
     sink.open(Some(name)).unwrap();
     say("first");
