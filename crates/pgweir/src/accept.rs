@@ -12,6 +12,7 @@ use engine::{Peer, Time};
 use rustix::io::Errno;
 
 use crate::conn::Family;
+use crate::dial::text;
 use crate::listen::Listener;
 use crate::reactor::{Reactor, Token};
 
@@ -82,7 +83,7 @@ impl Acceptors {
                 Err(Errno::AGAIN) => return None,
                 Err(error) => {
                     if self.pause == Pause::None {
-                        log::warn!("could not accept connections on {listener}: {error}");
+                        log::warn!("could not accept connections on {listener}: {}", text(error));
                     }
                     self.rest(reactor, now);
                     return None;
@@ -109,14 +110,14 @@ impl Acceptors {
         for door in &mut self.doors {
             if let Some(door) = door.take_if(|door| door.listener.family() == family) {
                 // Not registered while listening rests.
-                let _ = reactor.remove(rustix::fd::AsFd::as_fd(&*door.listener));
+                let _ = reactor.remove(&*door.listener);
             }
         }
     }
 
     fn rest(&mut self, reactor: &Reactor, now: Time) {
         for door in self.doors.iter().flatten() {
-            let _ = reactor.remove(rustix::fd::AsFd::as_fd(&*door.listener));
+            let _ = reactor.remove(&*door.listener);
         }
         self.pause = Pause::Until(now + REST);
     }

@@ -49,7 +49,7 @@ pub(crate) fn boot(
         traces::write_pid_file(path)?;
         files.add(path);
     }
-    log::info!("process up: {}, epoll, {workers} worker threads", cli::first_line());
+    log::info!("process up: {}, epoll, worker threads: {workers}", cli::first_line());
     Ok(Program::new(serve.clone(), log, setup, (post, inbox), listeners))
 }
 

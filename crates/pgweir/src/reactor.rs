@@ -8,7 +8,7 @@
 //! what the caller wants to hear back. An event may name a socket that has gone since; tokens
 //! therefore carry the generation of a connection's name.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use engine::ConnId;
@@ -90,7 +90,7 @@ impl Reactor {
     }
 
     /// Forgets a socket that stays open. One that is closed needs no such call.
-    pub(crate) fn remove(&self, socket: BorrowedFd<'_>) -> Result<()> {
+    pub(crate) fn remove(&self, socket: impl AsFd) -> Result<()> {
         epoll::delete(&self.epoll, socket)
     }
 

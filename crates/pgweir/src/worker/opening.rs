@@ -11,7 +11,7 @@
 //! anything new in the middle of a command.
 
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use engine::{Address, ConnId, Local, Parcel, Refused, WorkerId};
 
@@ -48,7 +48,7 @@ impl Worker {
             return log::error!("connection without a socket shipped to worker {}", to.0);
         };
         // Cannot fail for a socket that was registered; one that was not would not be found either.
-        let _ = self.reactor.remove(socket.as_fd());
+        let _ = self.reactor.remove(&socket);
         self.reach.post.send(to, Letter::Parcel(parcel, socket, family));
     }
 
