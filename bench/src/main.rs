@@ -21,13 +21,14 @@ mod relay;
 mod report;
 mod sample;
 mod scenario;
+mod session;
 mod syscalls;
 mod target;
 mod urgency;
 mod usage;
 mod versions;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use cli::{Options, Request, Runs};
@@ -52,20 +53,23 @@ fn measure(runs: Runs, options: &Options) -> Result<()> {
     if !syscalls::can_count() {
         eprintln!("perf may not count system calls here: that column is left out");
     }
+    let mut failures = 0;
     if runs != Runs::Real {
-        publish(&peak::run(options, &interrupt)?, options)?;
+        failures += publish(&peak::run(options, &interrupt)?, options)?;
     }
     if runs != Runs::Peak {
-        publish(&real::run(options, &interrupt)?, options)?;
+        failures += publish(&real::run(options, &interrupt)?, options)?;
     }
+    ensure!(failures == 0, "{failures} runs failed");
     Ok(())
 }
 
-fn publish(report: &Report, options: &Options) -> Result<()> {
+/// Prints and saves a report; returns how many of its runs failed.
+fn publish(report: &Report, options: &Options) -> Result<usize> {
     let page = report.save(&options.out)?;
     println!("{}", report.markdown());
     eprintln!("saved as {} and .json", page.display());
-    Ok(())
+    Ok(report.session.failures.len())
 }
 
 /// A thousand clients want more than the usual 1,024 files, here and in every child.

@@ -15,7 +15,8 @@ use crate::goal;
 use crate::interrupt::Interrupt;
 use crate::load::orders::Loader;
 use crate::report::Report;
-use crate::sample::{Figure, Sample, Samples};
+use crate::sample::{Figure, Sample};
+use crate::session::Session;
 use crate::syscalls::Counting;
 use crate::target::{Running, Settings, Target};
 use crate::urgency::Urgency;
@@ -25,31 +26,24 @@ use crate::versions;
 /// Measures all targets and reports.
 pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<Report> {
     let _urgency = options.is_urgent.then(Urgency::raise).transpose()?;
-    let mut samples = Samples::default();
     let targets = targets(options);
-    for round in 0..options.rounds {
-        for clients in &options.clients {
-            for turn in 0..targets.len() {
-                let target = targets[(round + turn) % targets.len()];
-                let sample = measure(target, *clients, options, interrupt)
-                    .with_context(|| format!("{target} with {clients} clients"))?;
-                eprintln!("round {} {}", round + 1, sample.line());
-                samples.0.push(sample);
-            }
-        }
-    }
+    let plan: Vec<_> = options.clients.iter().map(|n| (*n, targets.clone())).collect();
+    let session = Session::run(options.rounds, &plan, interrupt, |_, clients, target| {
+        measure(target, *clients, options, interrupt)
+            .with_context(|| format!("{target} with {clients} clients"))
+    })?;
     let scenarios: Vec<String> = options.clients.iter().map(|n| scenario(*n)).collect();
     Ok(Report {
         name: "peak",
         method: format!(
             "The pooler alone on core {POOLER_CORE}, clients and a fake PostgreSQL in one thread \
-             on core {LOAD_CORE}; `SELECT 1` over the simple protocol, TCP on loopback, transaction \
-             pooling, 20 servers. Medians of {} rounds of {} s each, targets interleaved.",
+             on core {LOAD_CORE}; `SELECT 1` over the simple protocol, TCP on loopback, \
+             transaction pooling, 20 servers. Medians of {} rounds of {} s each, targets interleaved.",
             options.rounds,
             options.seconds.as_secs_f64()
         ),
         versions: versions::all(&options.programs),
-        samples,
+        session,
         goals: goal::peak(&scenarios),
     })
 }

@@ -18,8 +18,9 @@ use crate::idle;
 use crate::interrupt::Interrupt;
 use crate::pgbench::{Excerpt, PASSWORD, Pgbench, USER, Window};
 use crate::report::Report;
-use crate::sample::{Figure, Sample, Samples};
+use crate::sample::{Figure, Sample};
 use crate::scenario::{self, RESULT_BYTES, Scenario, Work};
+use crate::session::Session;
 use crate::syscalls::{Calls, Counting};
 use crate::target::{Running, Settings, Target};
 use crate::usage::Cpu;
@@ -30,20 +31,15 @@ pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<Report> {
     let scenarios = wanted(&options.only)?;
     eprintln!("starting PostgreSQL and filling its tables");
     let stage = Stage::set(options, interrupt)?;
-    let mut samples = Samples::default();
-    for round in 0..options.rounds {
-        for scenario in &scenarios {
-            let targets = scenario.targets(options.programs.pgweir.is_some());
-            for turn in 0..targets.len() {
-                let target = targets[(round + turn) % targets.len()];
-                let sample = stage
-                    .measure(target, scenario, round == 0)
-                    .with_context(|| format!("{target} in {}", scenario.name))?;
-                eprintln!("round {} {}", round + 1, sample.line());
-                samples.0.push(sample);
-            }
-        }
-    }
+    let plan: Vec<_> = scenarios
+        .iter()
+        .map(|scenario| (*scenario, scenario.targets(options.programs.pgweir.is_some())))
+        .collect();
+    let session = Session::run(options.rounds, &plan, interrupt, |round, scenario, target| {
+        stage
+            .measure(target, scenario, round == 0)
+            .with_context(|| format!("{target} in {}", scenario.name))
+    })?;
     Ok(Report {
         name: "real",
         method: format!(
@@ -54,7 +50,7 @@ pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<Report> {
             options.seconds.as_secs_f64()
         ),
         versions: [vec![stage.version()], versions::all(&options.programs)].concat(),
-        samples,
+        session,
         goals: goal::real(),
     })
 }

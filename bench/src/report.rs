@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::goal::Goal;
-use crate::sample::{Figure, Sample, Samples};
+use crate::goal::{Goal, Standing};
+use crate::sample::{Figure, Sample};
+use crate::session::Session;
 use crate::target::Target;
 
 /// Everything that is written about a session of measuring.
@@ -22,7 +23,7 @@ pub(crate) struct Report {
     pub(crate) method: String,
     /// Versions of all programs and the machine, by name.
     pub(crate) versions: Vec<(String, String)>,
-    pub(crate) samples: Samples,
+    pub(crate) session: Session,
     pub(crate) goals: Vec<Goal>,
 }
 
@@ -43,16 +44,17 @@ impl Report {
         for (name, version) in &self.versions {
             line(&mut page, &format!("- {name}: {version}"));
         }
-        for scenario in self.samples.scenarios() {
+        for scenario in self.session.samples.scenarios() {
             line(&mut page, &format!("\n## {scenario}\n"));
             self.scenario(&mut page, scenario);
         }
         self.standings(&mut page);
+        self.failures(&mut page);
         page
     }
 
     fn scenario(&self, page: &mut String, scenario: &str) {
-        let samples = &self.samples;
+        let samples = &self.session.samples;
         let figures: Vec<Figure> = samples.figures(scenario).into_iter().collect();
         let main = main_figure(&figures);
         let yardsticks: Vec<Target> = samples
@@ -88,8 +90,9 @@ impl Report {
     }
 
     fn calls(&self, page: &mut String, scenario: &str) {
-        for target in self.samples.targets(scenario) {
-            let calls = self.samples.calls(scenario, target);
+        let samples = &self.session.samples;
+        for target in samples.targets(scenario) {
+            let calls = samples.calls(scenario, target);
             let named: Vec<String> = calls
                 .iter()
                 .filter(|(_, rate)| *rate >= 0.01)
@@ -102,8 +105,7 @@ impl Report {
     }
 
     fn standings(&self, page: &mut String) {
-        let standings: Vec<_> =
-            self.goals.iter().filter_map(|goal| goal.standing(&self.samples)).collect();
+        let standings = self.all_standings();
         if standings.is_empty() {
             return;
         }
@@ -116,28 +118,34 @@ impl Report {
         }
     }
 
+    fn all_standings(&self) -> Vec<Standing> {
+        self.goals.iter().filter_map(|goal| goal.standing(&self.session.samples)).collect()
+    }
+
+    fn failures(&self, page: &mut String) {
+        if !self.session.failures.is_empty() {
+            line(page, "\n## Failed runs\n");
+        }
+        for failure in &self.session.failures {
+            // A failure may be of several lines: what the failed program said.
+            line(page, &format!("- {}", failure.replace('\n', "\n  ")));
+        }
+    }
+
     /// Every run, as one JSON object.
     pub(crate) fn json(&self) -> String {
         let versions: Vec<String> =
             self.versions.iter().map(|(name, text)| pair(name, &quoted(text))).collect();
-        let runs: Vec<String> = self.samples.0.iter().map(run).collect();
-        let standings: Vec<String> = self
-            .goals
-            .iter()
-            .filter_map(|goal| goal.standing(&self.samples))
-            .map(|s| {
-                let reached = number(s.reached);
-                let met = s.is_met.to_string();
-                let goal = quoted(&s.goal);
-                object(&[pair("goal", &goal), pair("reached", &reached), pair("met", &met)])
-            })
-            .collect();
+        let runs: Vec<String> = self.session.samples.0.iter().map(run).collect();
+        let standings: Vec<String> = self.all_standings().iter().map(standing).collect();
+        let failures: Vec<String> = self.session.failures.iter().map(|f| quoted(f)).collect();
         let whole = object(&[
             pair("name", &quoted(self.name)),
             pair("method", &quoted(&self.method)),
             pair("versions", &object(&versions)),
             pair("runs", &format!("[\n{}\n]", runs.join(",\n"))),
             pair("goals", &format!("[\n{}\n]", standings.join(",\n"))),
+            pair("failures", &format!("[{}]", failures.join(", "))),
         ]);
         whole + "\n"
     }
@@ -177,6 +185,14 @@ fn run(sample: &Sample) -> String {
         pair("target", &quoted(&sample.target.to_string())),
         pair("figures", &object(&figures)),
         pair("syscalls per transaction", &object(&calls)),
+    ])
+}
+
+fn standing(standing: &Standing) -> String {
+    object(&[
+        pair("goal", &quoted(&standing.goal)),
+        pair("reached", &number(standing.reached)),
+        pair("met", &standing.is_met.to_string()),
     ])
 }
 

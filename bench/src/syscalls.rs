@@ -3,8 +3,8 @@
 //!     bench ──► perf stat -p PIDS -- sh      sh ──► a line: the counting has begun
 //!     bench ──► a line, when it has seen enough      perf ──► the table
 //!
-//! The counting hardly slows the traced program, but it is a pass of its own all the same. All calls
-//! are counted together, and those that a pooler may make often by name too: perf takes many
+//! The counting hardly slows the traced program, but it is a pass of its own all the same. All
+//! calls are counted together, and those that a pooler may make often by name too: perf takes many
 //! seconds to let go of every tracepoint there is.
 
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::goal;
+use crate::sample::Samples;
 
 fn report() -> Report {
     let sample = |target, cpu| Sample {
@@ -14,11 +15,14 @@ fn report() -> Report {
         name: "peak",
         method: "By \"hand\".".to_owned(),
         versions: vec![("PgBouncer".to_owned(), "1.18".to_owned())],
-        samples: Samples(vec![
-            sample(Target::PgBouncer(1), 10.0),
-            sample(Target::Pgweir(1), 7.0),
-            sample(Target::PgBouncer(1), 11.0),
-        ]),
+        session: Session {
+            samples: Samples(vec![
+                sample(Target::PgBouncer(1), 10.0),
+                sample(Target::Pgweir(1), 7.0),
+                sample(Target::PgBouncer(1), 11.0),
+            ]),
+            failures: vec!["round 2: no luck:\nnone".to_owned()],
+        },
         goals: goal::peak(&["peak 64".to_owned()]),
     }
 }
@@ -48,6 +52,11 @@ pgweir/1: sendto 2.00
 | goal | reached |  |
 | --- | --- | --- |
 | peak 64 pgweir/1: CPU µs/txn ≤ 0.80 × pgbouncer ×1 | 0.67 | met |
+
+## Failed runs
+
+- round 2: no luck:
+  none
 ";
     assert_eq!(report().markdown(), expected);
 }
@@ -56,8 +65,10 @@ pgweir/1: sendto 2.00
 fn the_values() {
     let json = report().json();
     assert!(json.contains(r#""method": "By \"hand\".""#), "{json}");
-    let run = r#"{"scenario": "peak 64", "target": "pgweir/1", "figures": {"CPU µs/txn": 7.0000, "tps": 1000.4000}, "syscalls per transaction": {"mmap": 0.0010, "sendto": 2.0000}}"#;
-    assert!(json.contains(run), "{json}");
+    let run = r#"{"scenario": "peak 64", "target": "pgweir/1", "figures": "#.to_owned()
+        + r#"{"CPU µs/txn": 7.0000, "tps": 1000.4000}, "syscalls per transaction": "#
+        + r#"{"mmap": 0.0010, "sendto": 2.0000}}"#;
+    assert!(json.contains(&run), "{json}");
     assert_eq!(json.matches(r#""target": "#).count(), 3);
 }
 
