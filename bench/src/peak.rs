@@ -38,7 +38,8 @@ pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<Report> {
         method: format!(
             "The pooler alone on core {POOLER_CORE}, clients and a fake PostgreSQL in one thread \
              on core {LOAD_CORE}; `SELECT 1` over the simple protocol, TCP on loopback, \
-             transaction pooling, 20 servers. Medians of {} rounds of {} s each, targets interleaved.",
+             transaction pooling, 20 servers. Medians of {} rounds of {} s each, targets \
+             interleaved.",
             options.rounds,
             options.seconds.as_secs_f64()
         ),
