@@ -1,8 +1,10 @@
-//! The life of the process, from outside and without a PostgreSQL: start, signals, files, exit codes.
+//! The life of the process, from outside: start, signals, files, exit codes.
 //!
 //! ```text
-//! a folder with a pgbouncer.ini ──► the program ──► signals, connections ──► its log, its exit code
+//! a folder with a pgbouncer.ini ──► the program ──► signals, connections ──► log, exit code
 //! ```
+//!
+//! Needs no PostgreSQL: what passes between clients and servers is tested elsewhere.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
