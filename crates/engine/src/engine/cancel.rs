@@ -72,6 +72,7 @@ impl Engine {
             return self.answer_requester(requester, now);
         };
         let Some(pool) = self.clients[client].pool else {
+            self.console_canceled(client, now);
             return self.answer_requester(requester, now);
         };
         let request = CancelRequest { client, requester };

@@ -52,6 +52,7 @@ impl Engine {
             // When the server's outbox is empty, `server_sent` reads on.
             Stage::Linked(server) => self.servers[server].outbox.is_empty(),
             Stage::Waiting | Stage::Newcomer => false,
+            Stage::Console(_) => client.stream.held.len() < crate::admin::QUERY_MAX,
             _ => true,
         };
         if open {
@@ -342,6 +343,7 @@ impl Engine {
             if params == *welcome.params { Arc::clone(&welcome.params) } else { Arc::new(params) };
         client.key = key;
         client.stage = Stage::Idle;
+        self.pools[pool.0 as usize].counters.logins += 1;
         let params = Arc::clone(&client.params);
         self.keys.insert(key, id);
         self.log_login(id);
@@ -365,11 +367,18 @@ impl Engine {
     pub(super) fn client_sent(&mut self, id: Id<Client>, n: usize, now: Time) {
         let Some(client) = self.clients.find_mut(id) else { return };
         client.outbox.sent(n, &mut self.shelf);
-        if client.outbox.is_empty()
-            && let Some(server) = client.server()
-        {
-            self.read_server(server, true);
-            self.check_release(server, now);
+        if !client.outbox.is_empty() {
+            return;
+        }
+        match client.stage {
+            Stage::Linked(server) => {
+                self.read_server(server, true);
+                self.check_release(server, now);
+            }
+            Stage::Console(_) if !client.stream.held.is_empty() => {
+                self.work.push_back(Work::Resume(id));
+            }
+            _ => {}
         }
     }
 
@@ -378,7 +387,7 @@ impl Engine {
         Verdict::Gone
     }
 
-    fn log_login(&self, id: Id<Client>) {
+    pub(super) fn log_login(&self, id: Id<Client>) {
         if self.setup.config.pgbouncer.log_connections
             && let Some(login) = &self.clients[id].login
         {

@@ -81,6 +81,7 @@ pub struct Engine {
     parted: Vec<Parted>,
     mode: Mode,
     upkeep: upkeep::Upkeep,
+    desk: console::Desk,
     /// The time of the last input.
     now: Time,
 }
@@ -140,6 +141,7 @@ enum Parted {
 impl Engine {
     /// An engine with nothing to do.
     pub fn new(init: Init) -> Self {
+        let stats_period = init.setup.config.pgbouncer.stats_period;
         Self {
             me: init.worker,
             workers: init.workers,
@@ -163,6 +165,7 @@ impl Engine {
             parted: Vec::new(),
             mode: Mode::default(),
             upkeep: upkeep::Upkeep::new(init.now),
+            desk: console::Desk::new(init.now, stats_period),
             now: init.now,
         }
     }
@@ -258,7 +261,7 @@ impl Engine {
                 self.server_derived(server, Derived { salt, iterations, keys }, now);
             }
             (Some(Pending::Console(waiting)), Answer::Reloaded(result)) => {
-                self.console_reloaded(&waiting, result);
+                self.console_reloaded(ticket, &waiting, result, now);
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! What time does: timeouts, lifetimes, retries, asking other workers, and the end of a shutdown.
 //!
 //! Everything here is looked at three times a second, as in PgBouncer; only the question to other
-//! workers is timed exactly. An engine without connections sleeps.
+//! workers is timed exactly. An engine without connections sleeps, until the log wants its line.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::cancel::CANCEL_WAIT_TIMEOUT;
 use crate::client::{Client, Stage as ClientStage};
 use crate::command::{Command, Shutdown};
 use crate::ids::Id;
-use crate::pool::{Failure, Pool, PoolId, Window};
+use crate::pool::{Failure, Pool, PoolId};
 use crate::reason::Reason;
 use crate::server::{Server, Stage};
 use crate::time::{MILLISECOND, Time};
@@ -46,6 +46,11 @@ impl Upkeep {
         }
     }
 
+    /// Sees to it that everything is looked at again no later than that.
+    pub(super) fn due_by(&mut self, at: Time) {
+        self.next = self.next.min(at);
+    }
+
     /// Whether one more server of a pool may be closed for its age: the closings of a whole pool
     /// are spread over a lifetime, so that it never loses all its servers at once.
     pub(super) fn may_expire(&self, id: PoolId, pool: &Pool, now: Time) -> bool {
@@ -61,9 +66,11 @@ impl Upkeep {
 impl Engine {
     /// When [`tick`](Self::tick) has something to do, if nothing happens before.
     pub fn next_tick(&self) -> Time {
-        let idle = self.clients.len() == 0 && self.servers.len() == 0;
-        if self.mode.exited || idle && self.mode.shutdown.is_none() {
+        if self.mode.exited {
             return Time::NEVER;
+        }
+        if self.clients.len() == 0 && self.servers.len() == 0 && self.mode.shutdown.is_none() {
+            return self.next_statistics();
         }
         self.upkeep.next.min(self.upkeep.ask)
     }
@@ -184,13 +191,9 @@ impl Engine {
     }
 
     fn look_at_pools(&mut self, now: Time) {
-        let period = self.setup.config.pgbouncer.stats_period;
+        self.roll_statistics(now);
         for place in 0..self.pools.len() {
-            let pool = &mut self.pools[place];
-            if now.since(pool.windows[0].at) >= period {
-                pool.windows[1] = pool.windows[0];
-                pool.windows[0] = Window { at: now, counters: pool.counters };
-            }
+            let pool = &self.pools[place];
             if !pool.waiting.is_empty() || !pool.newcomers.is_empty() {
                 self.touch(PoolId(place as u32));
             }
@@ -201,6 +204,7 @@ impl Engine {
     pub(super) fn pause(&mut self, database: Option<Arc<str>>, now: Time) {
         match database {
             None => self.mode.paused_all = true,
+            Some(database) if self.mode.paused.contains(&database) => {}
             Some(database) => self.mode.paused.push(database),
         }
         self.apply_pauses();

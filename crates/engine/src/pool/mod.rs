@@ -21,7 +21,7 @@ use crate::mail::PoolKey;
 use crate::params::Params;
 use crate::reason::Told;
 use crate::server::{Requester, Server};
-use crate::stats::Counters;
+use crate::stats::{Counters, Windows};
 use crate::time::Time;
 use ledger::Slots;
 use route::Target;
@@ -130,8 +130,8 @@ pub(crate) struct Pool {
     pub(crate) cancels: VecDeque<CancelRequest>,
     /// Connections that carry a cancel request.
     pub(crate) cancelling: usize,
-    /// The counters one and two periods ago, for averages.
-    pub(crate) windows: [Window; 2],
+    /// The counters of one and two periods ago, for averages.
+    pub(crate) windows: Windows,
 }
 
 /// A cancel request for a client of this pool.
@@ -141,15 +141,6 @@ pub(crate) struct CancelRequest {
     pub(crate) client: Id<Client>,
     /// The connection that asked for it.
     pub(crate) requester: Requester,
-}
-
-/// The counters at a point in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Window {
-    /// When.
-    pub(crate) at: Time,
-    /// The counters then.
-    pub(crate) counters: Counters,
 }
 
 /// Who is to have the next idle server.
@@ -183,7 +174,7 @@ impl Pool {
             counters: Counters::default(),
             cancels: VecDeque::new(),
             cancelling: 0,
-            windows: [Window::default(); 2],
+            windows: Windows::new(),
         }
     }
 

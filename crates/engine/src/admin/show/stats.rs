@@ -1,0 +1,167 @@
+//! SHOW STATS and its relatives: what each database has counted, and its averages; and the line of
+//! the log.
+//!
+//! The column names are PgBouncer's, which are not consistent: scripts parse them.
+
+use crate::admin::answer::Column;
+use crate::admin::answer::Sheet;
+use crate::admin::answer::Type::{Numeric, Text};
+use crate::admin::report::Census;
+use crate::stats::Counters;
+
+pub(super) fn stats(census: &Census) -> Vec<u8> {
+    let mut sheet = Sheet::new(STATS);
+    for (database, figures) in census.by_database() {
+        sheet.text(database);
+        numbers(&mut sheet, &figures.counters);
+        numbers(&mut sheet, &figures.averages());
+        sheet.end_row();
+    }
+    sheet.finish()
+}
+
+pub(super) fn totals(census: &Census) -> Vec<u8> {
+    let mut sheet = Sheet::new(STATS_TOTALS);
+    for (database, figures) in census.by_database() {
+        sheet.text(database);
+        numbers(&mut sheet, &figures.counters);
+        sheet.end_row();
+    }
+    sheet.finish()
+}
+
+pub(super) fn averages(census: &Census) -> Vec<u8> {
+    let mut sheet = Sheet::new(STATS_AVERAGES);
+    for (database, figures) in census.by_database() {
+        sheet.text(database);
+        numbers(&mut sheet, &figures.averages());
+        sheet.end_row();
+    }
+    sheet.finish()
+}
+
+/// SHOW TOTALS: everything in one column.
+pub(super) fn overall(census: &Census) -> Vec<u8> {
+    let all = census.in_all();
+    let mut sheet = Sheet::new(&[("name", Text), ("value", Numeric)]);
+    for (prefix, counters) in [("total", all.counters), ("avg", all.averages())] {
+        for (name, number) in TOTALS.iter().zip(row(&counters)) {
+            sheet.text(&format!("{prefix}_{name}")).number(number).end_row();
+        }
+    }
+    sheet.finish()
+}
+
+/// The line that goes to the log every `stats_period`, from what has been counted in so many
+/// microseconds. Log analysers parse it.
+pub(crate) fn line(counted: &Counters, micros: u64) -> String {
+    let averages = counted.averages(micros);
+    let [.., parses, server_parses, binds] = row(&averages);
+    format!(
+        "stats: {} xacts/s, {} queries/s, {parses} client parses/s, {server_parses} server parses/s, \
+         {binds} binds/s, {} client logins/s, in {} B/s, out {} B/s, xact {} us, query {} us, \
+         wait {} us",
+        averages.transactions,
+        averages.queries,
+        averages.logins,
+        averages.received,
+        averages.sent,
+        averages.transaction_time,
+        averages.query_time,
+        averages.wait_time,
+    )
+}
+
+fn numbers(sheet: &mut Sheet, counters: &Counters) {
+    for number in row(counters) {
+        sheet.number(number);
+    }
+}
+
+/// The counters in the order of all these tables. The last three count prepared statements, of
+/// which nothing is known yet.
+fn row(counters: &Counters) -> [u64; 11] {
+    [
+        counters.assignments,
+        counters.transactions,
+        counters.queries,
+        counters.received,
+        counters.sent,
+        counters.transaction_time,
+        counters.query_time,
+        counters.wait_time,
+        0,
+        0,
+        0,
+    ]
+}
+
+const STATS: &[Column] = &[
+    ("database", Text),
+    ("total_server_assignment_count", Numeric),
+    ("total_xact_count", Numeric),
+    ("total_query_count", Numeric),
+    ("total_received", Numeric),
+    ("total_sent", Numeric),
+    ("total_xact_time", Numeric),
+    ("total_query_time", Numeric),
+    ("total_wait_time", Numeric),
+    ("total_client_parse_count", Numeric),
+    ("total_server_parse_count", Numeric),
+    ("total_bind_count", Numeric),
+    ("avg_server_assignment_count", Numeric),
+    ("avg_xact_count", Numeric),
+    ("avg_query_count", Numeric),
+    ("avg_recv", Numeric),
+    ("avg_sent", Numeric),
+    ("avg_xact_time", Numeric),
+    ("avg_query_time", Numeric),
+    ("avg_wait_time", Numeric),
+    ("avg_client_parse_count", Numeric),
+    ("avg_server_parse_count", Numeric),
+    ("avg_bind_count", Numeric),
+];
+
+const STATS_TOTALS: &[Column] = &[
+    ("database", Text),
+    ("server_assignment_count", Numeric),
+    ("xact_count", Numeric),
+    ("query_count", Numeric),
+    ("bytes_received", Numeric),
+    ("bytes_sent", Numeric),
+    ("xact_time", Numeric),
+    ("query_time", Numeric),
+    ("wait_time", Numeric),
+    ("client_parse_count", Numeric),
+    ("server_parse_count", Numeric),
+    ("bind_count", Numeric),
+];
+
+const STATS_AVERAGES: &[Column] = &[
+    ("database", Text),
+    ("server_assignment_count", Numeric),
+    ("xact_count", Numeric),
+    ("query_count", Numeric),
+    ("bytes_received", Numeric),
+    ("bytes_sent", Numeric),
+    ("xact_time", Numeric),
+    ("query_time", Numeric),
+    ("wait_time", Numeric),
+    ("avg_client_parse_count", Numeric),
+    ("avg_server_parse_count", Numeric),
+    ("avg_bind_count", Numeric),
+];
+
+const TOTALS: [&str; 11] = [
+    "server_assignment_count",
+    "xact_count",
+    "query_count",
+    "client_bytes",
+    "server_bytes",
+    "xact_time",
+    "query_time",
+    "wait_time",
+    "ps_client_parse_count",
+    "ps_server_parse_count",
+    "ps_bind_count",
+];

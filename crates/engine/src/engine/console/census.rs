@@ -1,0 +1,221 @@
+//! This worker's part of what SHOW shows, counted at the connections themselves.
+
+use std::sync::Arc;
+
+use config::PoolMode;
+
+use crate::admin::OWNER;
+use crate::admin::report::{Census, Ends, Figures, Part, Servers, Socket, Table};
+use crate::client::{Client, Stage as ClientStage};
+use crate::command::{Address, Peer};
+use crate::engine::Engine;
+use crate::ids::{ConnId, Id};
+use crate::mail::PoolKey;
+use crate::pool::{Pool, route::CONSOLE};
+use crate::server::{Fate, Server, Stage};
+use crate::time::Time;
+
+impl Engine {
+    /// This worker's part of a table.
+    pub(in crate::engine) fn report(&mut self, table: Table, now: Time) -> Part {
+        match table {
+            Table::Pools => {
+                self.roll_statistics(now);
+                Part::Pools(self.census(now))
+            }
+            Table::Clients => Part::Sockets(
+                self.clients
+                    .iter()
+                    .filter_map(|(id, client)| self.client_socket(id, client, now))
+                    .collect(),
+            ),
+            Table::Servers => Part::Sockets(
+                self.servers
+                    .iter()
+                    .filter(|(_, server)| !matches!(server.stage, Stage::Gone))
+                    .map(|(id, server)| self.server_socket(id, server))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// The name of a connection: that of the log lines, with the worker in the first byte.
+    fn pointer(&self, conn: ConnId) -> u64 {
+        u64::from(self.me.0) << 56 | conn.to_bits() & (u64::MAX >> 8)
+    }
+
+    /// A small number of a connection, unique among those of its kind in the process.
+    fn number(&self, conn: ConnId) -> u32 {
+        (conn.slot() as u32 >> 1) * u32::from(self.workers) + u32::from(self.me.0) + 1
+    }
+
+    fn census(&self, now: Time) -> Census {
+        let mut census = Census { clients: self.clients.len() as u32, ..Census::default() };
+        let mut pools: Vec<Figures> =
+            self.pools.iter().map(|pool| pool_figures(pool, now)).collect();
+        let mut console = self.desk.figures(now);
+        for (_, client) in self.clients.iter() {
+            match &client.stage {
+                ClientStage::Console(_) => console.clients.active += 1,
+                ClientStage::Startup { .. } | ClientStage::Authenticating(_) => census.logins += 1,
+                stage if client.is_in_pool() => {
+                    let place = client.pool.map(|pool| pool.0 as usize);
+                    if let Some(figures) = place.and_then(|place| pools.get_mut(place)) {
+                        figures.count_client(stage, client.times.waiting);
+                    }
+                }
+                _ => {}
+            }
+            if let Some(login) = client.login.as_ref().filter(|_| client.state().is_some()) {
+                *census.users.entry(Arc::clone(&login.user)).or_default() += 1;
+            }
+        }
+        for (_, server) in self.servers.iter() {
+            if let Some(figures) = pools.get_mut(server.pool.0 as usize) {
+                figures.servers.count(&server.stage);
+            }
+        }
+        let keys = self.pools.iter().map(|pool| pool.key.clone());
+        census.pools = keys.zip(pools).collect();
+        census.pools.insert(console_key(), console);
+        census
+    }
+
+    fn client_socket(&self, id: Id<Client>, client: &Client, now: Time) -> Option<Socket> {
+        let state = client.state()?;
+        let waits = matches!(client.stage, ClientStage::Waiting | ClientStage::Newcomer);
+        let login = client.login.as_ref();
+        Some(Socket {
+            kind: "C",
+            login: login.map(|login| (Arc::clone(&login.database), Arc::clone(&login.user))),
+            state,
+            ends: client_ends(client.peer),
+            connected: client.times.connected,
+            requested: client.times.requested,
+            wait: if waits { now.since(client.times.waiting) } else { 0 },
+            close_needed: false,
+            pointer: self.pointer(id.into()),
+            link: client.server().map(|server| self.pointer(server.into())),
+            pid: match client.peer {
+                Peer::Unix { pid, .. } => pid,
+                Peer::Tcp { .. } => 0,
+            },
+            application_name: client.params.application_name().to_vec(),
+            number: self.number(id.into()),
+        })
+    }
+
+    fn server_socket(&self, id: Id<Server>, server: &Server) -> Socket {
+        let pool = self.pool(server.pool);
+        Socket {
+            kind: "S",
+            login: Some((Arc::clone(&pool.key.database), Arc::clone(&pool.key.user))),
+            state: server.state(),
+            ends: server_ends(server, &pool.target.address),
+            connected: server.times.opened,
+            requested: server.times.assigned,
+            wait: 0,
+            close_needed: server.fate != Fate::Stay,
+            pointer: self.pointer(id.into()),
+            link: server.link().map(|link| self.pointer(link.client.into())),
+            pid: server.key.as_ref().map_or(0, |key| key.pid),
+            application_name: server.params.application_name().to_vec(),
+            number: self.number(id.into()),
+        }
+    }
+}
+
+/// The pool of the console's own clients (PgBouncer).
+fn console_key() -> PoolKey {
+    PoolKey { database: CONSOLE.into(), user: OWNER.into() }
+}
+
+fn pool_figures(pool: &Pool, now: Time) -> Figures {
+    let older = pool.windows.older();
+    let mut figures = Figures {
+        mode: pool.target.mode,
+        counters: pool.counters,
+        recent: pool.counters.since(&older.counters),
+        span: now.since(older.at),
+        ..Figures::default()
+    };
+    figures.clients.active_cancel = pool.cancelling as u32;
+    figures.clients.waiting_cancel = pool.cancels.len() as u32;
+    figures
+}
+
+impl super::Desk {
+    fn figures(&self, now: Time) -> Figures {
+        let older = self.windows.older();
+        Figures {
+            mode: PoolMode::Statement,
+            counters: self.counters,
+            recent: self.counters.since(&older.counters),
+            span: now.since(older.at),
+            ..Figures::default()
+        }
+    }
+}
+
+impl Figures {
+    fn count_client(&mut self, stage: &ClientStage, since: Time) {
+        if matches!(stage, ClientStage::Waiting | ClientStage::Newcomer) {
+            self.clients.waiting += 1;
+            self.oldest = Some(self.oldest.map_or(since, |oldest| oldest.min(since)));
+        } else {
+            // PgBouncer: those that are idle are active clients, too.
+            self.clients.active += 1;
+        }
+    }
+}
+
+impl Servers {
+    fn count(&mut self, stage: &Stage) {
+        let count = match stage {
+            Stage::Linked(_) => &mut self.active,
+            Stage::Cancel(_) => &mut self.active_cancel,
+            Stage::BeingCanceled => &mut self.being_canceled,
+            Stage::Idle => &mut self.idle,
+            Stage::Used => &mut self.used,
+            Stage::Errand(_) => &mut self.tested,
+            Stage::Connecting | Stage::Login(_) => &mut self.login,
+            Stage::Gone => return,
+        };
+        *count += 1;
+    }
+}
+
+fn client_ends(peer: Peer) -> Ends {
+    match peer {
+        Peer::Tcp { from, at } => Ends {
+            peer: from.ip().to_string(),
+            peer_port: from.port(),
+            own: at.ip().to_string(),
+            own_port: at.port(),
+        },
+        Peer::Unix { port, .. } => unix(port),
+    }
+}
+
+fn server_ends(server: &Server, address: &Address) -> Ends {
+    match (server.local.and_then(|local| local.tcp), address) {
+        (Some((peer, own)), _) => Ends {
+            peer: peer.ip().to_string(),
+            peer_port: peer.port(),
+            own: own.ip().to_string(),
+            own_port: own.port(),
+        },
+        (None, Address::Tcp { host, port }) => {
+            Ends { peer: host.clone(), peer_port: *port, ..Ends::default() }
+        }
+        (None, Address::Unix { path }) => {
+            let port = path.rsplit('.').next().and_then(|port| port.parse().ok());
+            unix(port.unwrap_or_default())
+        }
+    }
+}
+
+/// PgBouncer: a Unix socket is its own address on both ends, with the port in its name.
+fn unix(port: u16) -> Ends {
+    Ends { peer: "unix".into(), peer_port: port, own: "unix".into(), own_port: port }
+}
