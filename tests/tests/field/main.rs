@@ -1,0 +1,14 @@
+//! pgweir between real clients and real PostgreSQL.
+//!
+//! ```text
+//! psql, pgbench, psycopg, raw bytes ──► pgweir, 1 to 4 workers ──► PostgreSQL 15, 18
+//! ```
+//!
+//! Where PostgreSQL's answer is the measure, the same bytes are sent to it directly and the two
+//! answers are compared. Needs `tools/setup test`.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test says by a panic that it has failed")]
+
+mod extended;
+mod psql;
