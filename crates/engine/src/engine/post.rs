@@ -165,6 +165,7 @@ impl Engine {
             server.params = Arc::clone(&welcome.params);
         }
         self.pool_mut(pool).servers += 1;
+        self.pool_mut(pool).share.lent();
         let id = self.servers.insert(server);
         self.make_available(id, now);
         id.into()

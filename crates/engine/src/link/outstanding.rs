@@ -37,6 +37,13 @@ enum Request {
     ProbeAnswered,
 }
 
+impl Request {
+    /// Whether it belongs to a batch, which only Sync ends.
+    fn is_of_batch(self) -> bool {
+        matches!(self, Self::Parse | Self::Bind | Self::Describe | Self::Execute | Self::Close)
+    }
+}
+
 /// How the server deals with what it receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -214,17 +221,8 @@ impl Outstanding {
             self.uncertain |= self.forget_copy() > 0;
             self.phase = Phase::Answering;
         }
-        match self.queue.front() {
-            Some(
-                Request::Parse
-                | Request::Bind
-                | Request::Describe
-                | Request::Execute
-                | Request::Close,
-            ) => {
-                self.phase = Phase::Skipping;
-            }
-            _ => {}
+        if self.queue.front().is_some_and(|request| request.is_of_batch()) {
+            self.phase = Phase::Skipping;
         }
         Heard::Forward
     }
@@ -234,6 +232,9 @@ impl Outstanding {
         if self.phase == Phase::CopyIn {
             self.phase = Phase::Answering;
             self.forget_copy();
+            // A Sync that the server has ignored did not end the batch.
+            let last = self.queue.back();
+            self.batch_open = last.is_some_and(|request| request.is_of_batch());
         }
     }
 

@@ -33,10 +33,12 @@ pub(crate) struct Request {
     pub(crate) since: Time,
 }
 
-/// Our own request: for a client that has waited since `since`, sent at `at`.
+/// Our own request, sent at `at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Asked {
-    since: Time,
+    /// Since when the client waits that it was sent for; `None` once a server has come for it, be
+    /// it for that client or for one that was older still.
+    since: Option<Time>,
     at: Time,
 }
 
@@ -61,6 +63,13 @@ impl Share {
         self.requests.retain(|request| request.by != by);
     }
 
+    /// A loan has arrived: who lent it has forgotten our request.
+    pub(crate) fn lent(&mut self) {
+        if let Some(asked) = &mut self.asked {
+            asked.since = None;
+        }
+    }
+
     pub(crate) fn oldest_request(&self) -> Option<Request> {
         self.requests.iter().copied().min_by_key(|request| (request.since, request.by))
     }
@@ -70,7 +79,7 @@ impl Share {
         let due = oldest.filter(|_| self.next_ask(oldest) <= now);
         match (oldest, due) {
             (_, Some(since)) => {
-                self.asked = Some(Asked { since, at: now });
+                self.asked = Some(Asked { since: Some(since), at: now });
                 Ask::Borrow(since)
             }
             (None, _) if self.asked.take().is_some() => Ask::Withdraw,
@@ -84,7 +93,7 @@ impl Share {
         match (oldest, self.asked) {
             (None, _) => Time::NEVER,
             (Some(since), None) => since + LAG,
-            (Some(since), Some(asked)) if asked.since == since => Time::NEVER,
+            (Some(since), Some(asked)) if asked.since == Some(since) => Time::NEVER,
             (Some(since), Some(asked)) => (since + LAG).max(asked.at + LAG),
         }
     }

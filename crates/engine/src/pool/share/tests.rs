@@ -29,6 +29,16 @@ fn the_next_oldest_is_announced_once_in_a_lag() {
 }
 
 #[test]
+fn a_client_that_a_loan_did_not_reach_is_asked_for_again() {
+    let mut share = Share::default();
+    let since = Time(0);
+    assert_eq!(share.ask(Some(since), since + LAG), Ask::Borrow(since));
+    share.lent();
+    assert_eq!(share.ask(Some(since), since + (LAG + 1)), Ask::Nothing, "not twice in a lag");
+    assert_eq!(share.ask(Some(since), since + 2 * LAG), Ask::Borrow(since));
+}
+
+#[test]
 fn the_oldest_request_wins_and_a_new_one_replaces_the_old() {
     let mut share = Share::default();
     let request = |by, since| Request { by: WorkerId(by), since: Time(since) };
