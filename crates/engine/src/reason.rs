@@ -19,7 +19,6 @@ pub(crate) enum Reason {
         server_down: bool,
     },
     ConfigurationChanged,
-    ConnectTimeout,
     DatabaseRemoved,
     InvalidServerParameter,
     LifetimeOver,
@@ -29,7 +28,6 @@ pub(crate) enum Reason {
     Paused,
     PasswordFailed(&'static str),
     QueryWaitTimeout,
-    ResetFailed,
     ServerCrashed,
     ServerDesync(&'static str),
     ServerIdleTimeout,
@@ -72,7 +70,6 @@ impl Reason {
                 "client_login_timeout (server down)".into()
             }
             Self::ConfigurationChanged => "database configuration changed".into(),
-            Self::ConnectTimeout => "connect timeout".into(),
             Self::DatabaseRemoved => "database removed".into(),
             Self::InvalidServerParameter => "invalid server parameter".into(),
             Self::LifetimeOver => "server lifetime over".into(),
@@ -82,7 +79,6 @@ impl Reason {
             Self::Paused => "pause mode".into(),
             Self::PasswordFailed(text) => (*text).into(),
             Self::QueryWaitTimeout => "query_wait_timeout".into(),
-            Self::ResetFailed => "reset query failed".into(),
             Self::ServerCrashed | Self::ServerSaidFatal => "server conn crashed?".into(),
             Self::ServerIdleTimeout => "server idle timeout".into(),
             Self::ServerLoginFailing(text) => {
@@ -117,10 +113,9 @@ impl Reason {
             | Self::ServerDesync(_)
             | Self::UnencryptedData(_)
             | Self::UnknownMessage => sqlstate::PROTOCOL_VIOLATION,
-            Self::ClientLoginTimeout { .. }
-            | Self::ConnectTimeout
-            | Self::ServerLoginFailing(_)
-            | Self::ServerCrashed => sqlstate::CONNECTION_FAILURE,
+            Self::ClientLoginTimeout { .. } | Self::ServerLoginFailing(_) | Self::ServerCrashed => {
+                sqlstate::CONNECTION_FAILURE
+            }
             Self::QueryWaitTimeout => sqlstate::QUERY_CANCELED,
             Self::NoSuchDatabase(_) => sqlstate::INVALID_CATALOG_NAME,
             Self::NotAllowed | Self::TrustFailed => sqlstate::INVALID_AUTHORIZATION_SPECIFICATION,
@@ -133,7 +128,6 @@ impl Reason {
             | Self::DatabaseRemoved
             | Self::LifetimeOver
             | Self::Paused
-            | Self::ResetFailed
             | Self::ServerIdleTimeout
             | Self::ServerMovedOn(_)
             | Self::ServersShutDown

@@ -11,7 +11,7 @@ use wire::write;
 
 use super::{Engine, Work};
 use crate::client::{self, Client};
-use crate::command::Command;
+use crate::command::{Command, Shutdown};
 use crate::ids::Id;
 use crate::link::{self, Link, Phase};
 use crate::mail::{Mail, PoolKey};
@@ -98,6 +98,9 @@ impl Engine {
     /// The client's side of a link ends; it may be read from again.
     pub(super) fn unlink(&mut self, id: Id<Client>) {
         let Some(client) = self.clients.find_mut(id) else { return };
+        if !matches!(client.stage, client::Stage::Linked(_)) {
+            return;
+        }
         client.stage = client::Stage::Idle;
         client.times.query = Time::NEVER;
         client.times.transaction = Time::NEVER;
@@ -113,58 +116,68 @@ impl Engine {
             self.servers[id].stage = Stage::BeingCanceled;
             return;
         }
-        let session = self.pool(pool).target.mode == PoolMode::Session;
-        let reset = self.setup.config.pgbouncer.server_reset_query.as_deref().unwrap_or_default();
-        if session && !reset.is_empty() && self.servers[id].fate == Fate::Stay {
-            let reset = reset.as_bytes().to_vec();
-            return self.run(id, Purpose::Reset, &reset);
-        }
-        self.make_available(id, now);
-    }
-
-    /// A clean server goes back to its pool, or is closed because its time has come.
-    pub(super) fn make_available(&mut self, id: Id<Server>, now: Time) {
-        let server = &mut self.servers[id];
-        let pool_id = server.pool;
-        server.stage = Stage::Idle;
-        if let Some(reason) = self.closing_time(id, now) {
-            return self.close_server(id, reason, now);
-        }
+        let over = self.is_over_age(id, now).then_some(Reason::LifetimeOver);
+        let end = over.or_else(|| self.closing_time(id));
         let settings = &self.setup.config.pgbouncer;
+        let session = self.pool(pool).target.mode == PoolMode::Session;
+        let reset = settings.server_reset_query.as_deref().unwrap_or_default();
         let always_check =
             settings.server_check_delay == 0 && settings.server_check_query != CheckQuery::Never;
-        if always_check {
+        if let Some(reason) = end {
+            self.servers[id].stage = Stage::Idle;
+            self.close_server(id, reason, now);
+        } else if session && !reset.is_empty() {
+            let reset = reset.as_bytes().to_vec();
+            self.run(id, Purpose::Reset, &reset, now);
+        } else if always_check {
             self.servers[id].stage = Stage::Used;
-            self.pool_mut(pool_id).used.push_back(id);
+            self.pool_mut(pool).used.push_back(id);
+            self.touch(pool);
         } else {
-            self.pool_mut(pool_id).idle.push_back(id);
+            self.make_available(id, now);
         }
-        self.touch(pool_id);
     }
 
-    /// Why a free server should be closed now, if it should.
-    fn closing_time(&mut self, id: Id<Server>, now: Time) -> Option<Reason> {
-        if self.mode.shutdown.is_some_and(|how| how != crate::command::Shutdown::WaitForClients) {
-            return Some(Reason::ServersShutDown);
+    /// A server that is clean and known to answer goes into its pool, unless it has to be closed.
+    pub(super) fn make_available(&mut self, id: Id<Server>, now: Time) {
+        self.servers[id].stage = Stage::Idle;
+        if let Some(reason) = self.closing_time(id) {
+            return self.close_server(id, reason, now);
         }
+        let pool = self.servers[id].pool;
+        self.pool_mut(pool).idle.push_back(id);
+        self.touch(pool);
+    }
+
+    /// Why a free server must be closed now, whatever its age.
+    fn closing_time(&self, id: Id<Server>) -> Option<Reason> {
+        let server = &self.servers[id];
+        match (&server.fate, self.mode.shutdown) {
+            (_, Some(Shutdown::WaitForServers | Shutdown::Immediate)) => {
+                Some(Reason::ServersShutDown)
+            }
+            (Fate::Close(reason), _) => Some(reason.clone()),
+            _ => self.pool(server.pool).paused.then_some(Reason::Paused),
+        }
+    }
+
+    /// Whether a server has served for longer than it may and its turn to go has come; if so, the
+    /// next one's comes later.
+    pub(super) fn is_over_age(&mut self, id: Id<Server>, now: Time) -> bool {
         let server = &self.servers[id];
         let pool = self.pool(server.pool);
-        if let Fate::Close(reason) = &server.fate {
-            return Some(reason.clone());
-        }
-        if pool.paused {
-            return Some(Reason::Paused);
-        }
         let old = now.since(server.times.opened) >= pool.target.server_lifetime;
-        (old && self.upkeep.may_expire(server.pool, pool, now)).then(|| {
+        let may = old && self.upkeep.may_expire(server.pool, pool, now);
+        if may {
             self.upkeep.expired(server.pool, now);
-            Reason::LifetimeOver
-        })
+        }
+        may
     }
 
     /// Starts an errand on a free server that is on no list.
-    fn run(&mut self, id: Id<Server>, purpose: Purpose, sql: &[u8]) {
+    fn run(&mut self, id: Id<Server>, purpose: Purpose, sql: &[u8], now: Time) {
         let server = &mut self.servers[id];
+        server.times.assigned = now;
         server.stage = Stage::Errand(Errand { purpose, failed: false });
         let pool = server.pool;
         self.pool_mut(pool).tested += 1;
@@ -198,7 +211,7 @@ impl Engine {
                 Claim::Nobody => {}
             }
         }
-        self.check_used(pool_id);
+        self.check_used(pool_id, now);
         self.launch(pool_id, now);
         self.tell_the_hopeless(pool_id, now);
         self.ask_around(pool_id, now);
@@ -211,7 +224,7 @@ impl Engine {
     }
 
     /// Servers that have been idle for long are checked when somebody waits.
-    fn check_used(&mut self, pool_id: PoolId) {
+    fn check_used(&mut self, pool_id: PoolId, now: Time) {
         let query =
             self.setup.config.pgbouncer.server_check_query.text().unwrap_or_default().to_owned();
         loop {
@@ -221,13 +234,13 @@ impl Engine {
                 return;
             }
             let Some(server) = pool.used.pop_back() else { return };
-            self.run(server, Purpose::Check, query.as_bytes());
+            self.run(server, Purpose::Check, query.as_bytes(), now);
         }
     }
 
     /// Opens the servers that are wanted and allowed.
     fn launch(&mut self, pool_id: PoolId, now: Time) {
-        if self.mode.shutdown == Some(crate::command::Shutdown::WaitForServers) {
+        if self.mode.shutdown == Some(Shutdown::WaitForServers) {
             return;
         }
         let retry = self.setup.config.pgbouncer.server_login_retry;

@@ -19,7 +19,7 @@ use crate::params;
 use crate::pool::{Failure, route};
 use crate::reason::Reason;
 use crate::server::login::{Credentials, Login, Outcome};
-use crate::server::{Fate, Server, Stage, WHOLE_MAX};
+use crate::server::{Fate, Purpose, Server, Stage, WHOLE_MAX};
 use crate::stream::{Source, Verdict};
 use crate::time::Time;
 
@@ -247,15 +247,17 @@ impl Engine {
                 server.stage = Stage::Idle;
                 self.pool_mut(pool).tested -= 1;
                 if errand.failed || !clean {
-                    self.close_server(id, Reason::ResetFailed, now);
+                    let what = match errand.purpose {
+                        Purpose::Check => "test failed",
+                        Purpose::Reset => "reset query failed",
+                    };
+                    self.close_server(id, Reason::ServerMovedOn(what), now);
                 } else {
                     self.make_available(id, now);
                 }
             }
             Stage::Linked(Link { client, phase: Phase::Setting { failed } }) => {
                 if failed || !clean {
-                    self.unlink(client);
-                    self.close_client(client, Reason::InvalidServerParameter, now);
                     self.close_server(id, Reason::InvalidServerParameter, now);
                 } else {
                     server.stage = Stage::Linked(Link { client, phase: Phase::Talking });

@@ -25,21 +25,13 @@ impl Engine {
             return;
         }
         self.log_closing(&self.client_name(id), client.times.connected, &reason, now);
-        if let Some(server) = client.server() {
-            let settled = link::is_settled(client, &self.servers[server]);
-            self.unlink(id);
-            if settled {
-                self.make_free(server, now);
-            } else {
-                let reason = match self.servers[server].outstanding.is_empty() {
-                    true => "client disconnect while server was not ready",
-                    false => "client disconnected with query in progress",
-                };
-                self.servers[server].stage = server::Stage::Idle;
-                self.close_server(server, Reason::ServerMovedOn(reason), now);
-            }
+        let server = client.server();
+        // Words of ours would be taken for the rest of a message that has been passed on in part.
+        let cut = server.is_some_and(|server| self.servers[server].stream.is_passing());
+        let told = reason.told().filter(|_| !cut);
+        if let Some(server) = server {
+            self.leave_server(id, server, now);
         }
-        let told = reason.told();
         // Who is told why must not lose it in the reset that unread bytes would cause.
         let parting = if told.is_some() { Parting::Drain } else { Parting::Close };
         let client = &mut self.clients[id];
@@ -63,23 +55,38 @@ impl Engine {
         self.commands.push_back(Command::Close { conn: id.into() });
     }
 
+    /// A client leaves its server, which somebody else may have if nothing is unfinished.
+    fn leave_server(&mut self, id: Id<Client>, server_id: Id<Server>, now: Time) {
+        let server = &self.servers[server_id];
+        if matches!(server.stage, server::Stage::Gone) {
+            return;
+        }
+        let settled = link::is_settled(&self.clients[id], server);
+        let reason = match server.outstanding.is_empty() {
+            true => "client disconnect while server was not ready",
+            false => "client disconnected with query in progress",
+        };
+        self.unlink(id);
+        if settled {
+            self.make_free(server_id, now);
+        } else {
+            self.servers[server_id].stage = server::Stage::Gone;
+            self.abandon(server_id, &Reason::ServerMovedOn(reason), now);
+        }
+    }
+
     /// Ends a server, and with it the client that it serves.
     pub(super) fn close_server(&mut self, id: Id<Server>, reason: Reason, now: Time) {
         let Some(server) = self.servers.find_mut(id) else { return };
         let pool_id = server.pool;
-        let stage = std::mem::replace(&mut server.stage, server::Stage::Gone);
-        let opened = server.times.opened;
-        match stage {
+        match std::mem::replace(&mut server.stage, server::Stage::Gone) {
             server::Stage::Gone => return,
-            server::Stage::Cancel(delivery) => {
-                return self.cancel_ended(id, delivery, now);
-            }
+            server::Stage::Cancel(delivery) => return self.cancel_ended(id, delivery, now),
             server::Stage::Connecting | server::Stage::Login(_) => {
                 self.pool_mut(pool_id).connecting -= 1;
             }
             server::Stage::Errand(_) => self.pool_mut(pool_id).tested -= 1,
             server::Stage::Linked(link) => {
-                self.unlink(link.client);
                 self.close_client(link.client, reason.clone(), now);
             }
             server::Stage::Idle | server::Stage::Used | server::Stage::BeingCanceled => {
@@ -89,9 +96,15 @@ impl Engine {
                 }
             }
         }
-        self.log_closing(&self.server_name(id), opened, &reason, now);
-        let pool = self.pool_mut(pool_id);
-        pool.servers -= 1;
+        self.abandon(id, &reason, now);
+    }
+
+    /// What the end of every server means, once its stage says that it is gone.
+    fn abandon(&mut self, id: Id<Server>, reason: &Reason, now: Time) {
+        let server = &self.servers[id];
+        let (pool_id, opened) = (server.pool, server.times.opened);
+        self.log_closing(&self.server_name(id), opened, reason, now);
+        self.pool_mut(pool_id).servers -= 1;
         self.touch(pool_id);
         self.commands.push_back(Command::Close { conn: id.into() });
     }

@@ -170,19 +170,18 @@ impl Engine {
         let pool = self.pool(pool_id);
         let idle = now.since(server.times.heard);
         let surplus = pool.target.size > 0 && pool.slots.open() > pool.target.size;
-        let old = now.since(server.times.opened) >= pool.target.server_lifetime;
+        let idle_timeout = settings.server_idle_timeout;
+        let stale = idle >= settings.server_check_delay
+            && settings.server_check_query != CheckQuery::Never
+            && matches!(server.stage, Stage::Idle);
         if surplus {
             let reason = Reason::ServerMovedOn("too many servers in the pool");
             self.close_server(id, reason, now);
-        } else if settings.server_idle_timeout > 0 && idle >= settings.server_idle_timeout {
+        } else if idle_timeout > 0 && idle >= idle_timeout {
             self.close_server(id, Reason::ServerIdleTimeout, now);
-        } else if old && self.upkeep.may_expire(pool_id, pool, now) {
-            self.upkeep.expired(pool_id, now);
+        } else if self.is_over_age(id, now) {
             self.close_server(id, Reason::LifetimeOver, now);
-        } else if idle >= settings.server_check_delay
-            && settings.server_check_query != CheckQuery::Never
-            && matches!(self.servers[id].stage, Stage::Idle)
-        {
+        } else if stale {
             let pool = self.pool_mut(pool_id);
             pool.forget_server(id);
             pool.used.push_back(id);

@@ -30,12 +30,14 @@ pub(crate) enum Phase {
 
 /// Whether this server may be given to somebody else: the one place that decides it.
 ///
-/// A ReadyForQuery with status idle has come after the client's last message, nothing is
+/// The client's parameters have been set, a ReadyForQuery with status idle has come after the client's last message, nothing is
 /// outstanding and no batch is open, no message is half way in either direction, and what the
 /// client has said has left. (That the client has *taken* everything is asked in
 /// [`may_release`]; a client that leaves needs nothing more.)
 pub(crate) fn is_settled(client: &Client, server: &Server) -> bool {
-    server.status == TransactionStatus::Idle
+    let talking = server.link().is_some_and(|link| link.phase == Phase::Talking);
+    talking
+        && server.status == TransactionStatus::Idle
         && server.outstanding.is_settled()
         && server.stream.at_boundary()
         && server.stream.held.is_empty()

@@ -64,6 +64,11 @@ impl Stream {
         self.rest == 0
     }
 
+    /// Whether part of a message has been given to the partner and the rest is still to come.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.rest > 0 && self.fate == Fate::Pass
+    }
+
     /// Begins a message of `total` bytes that passes.
     pub(crate) fn pass(&mut self, total: u32) {
         self.rest = total;
