@@ -16,6 +16,8 @@ pub struct Options {
     pub auth: &'static str,
     /// The password of the superuser `postgres`; with "trust" it is not set.
     pub password: String,
+    /// Lines for the top of pg_hba.conf, where they win over `auth`, in force from the start.
+    pub rules: Vec<String>,
     /// The server's `max_connections`.
     pub max_connections: u32,
     /// More settings for postgresql.conf, as name and value; they win over all others.
@@ -27,6 +29,7 @@ impl Default for Options {
         Self {
             auth: "trust",
             password: "scratch".to_owned(),
+            rules: Vec::new(),
             max_connections: 100,
             settings: Vec::new(),
         }

@@ -92,7 +92,7 @@ impl Postgres {
             programs: programs.clone(),
             options: options.clone(),
             process: None,
-            rules: Vec::new(),
+            rules: options.rules.clone(),
             folder,
             _leash: leash,
         };
@@ -161,7 +161,7 @@ impl Postgres {
 
     /// Adds a line to pg_hba.conf, in front of the general ones so that it wins, and reloads.
     ///
-    /// Of several added lines the one added first wins.
+    /// Of several added lines the one added first wins, and those of [`Options`] before them.
     ///
     /// # Errors
     /// If the file cannot be written or the server does not run.

@@ -118,6 +118,17 @@ fn an_added_rule_wins() {
 }
 
 #[test]
+fn the_first_rules_win() {
+    let rules = ["local all all trust", "host all all all reject"].map(str::to_owned).to_vec();
+    let postgres = start(&Options { rules, ..Options::default() });
+    assert_eq!(postgres.psql("SELECT 1").unwrap(), "1");
+    let mut psql = plain(&postgres.programs.program("psql"));
+    psql.args(["-Xc", "SELECT 1", &postgres.conninfo()]);
+    let refusal = run(&mut psql).unwrap_err().to_string();
+    assert!(refusal.contains("pg_hba.conf rejects connection"), "{refusal}");
+}
+
+#[test]
 fn a_taken_port_is_noticed() {
     let mut postgres = start(&Options::default());
     postgres.stop(Stop::Fast).unwrap();
