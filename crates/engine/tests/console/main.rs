@@ -1,0 +1,9 @@
+//! The console, from outside: bytes in, bytes out, and every figure against a state made on purpose.
+
+#![expect(clippy::unwrap_used, reason = "a test that is surprised fails")]
+
+mod commands;
+mod figures;
+mod login;
+mod seat;
+mod world;
