@@ -22,9 +22,11 @@ use grammar::{Command, Show};
 /// The user that the owner of the process is on the console (PgBouncer).
 pub(crate) const OWNER: &str = "pgbouncer";
 
-/// The longest query, in bytes, header included; also the most that is kept of what a client says
-/// while it waits for an answer.
+/// The longest query, in bytes, header included.
 pub(crate) const QUERY_MAX: usize = 1024 * 1024;
+
+/// When so many bytes are kept of what a client says before it has its answer, reading stops.
+pub(crate) const KEPT_MAX: usize = 16 * 1024;
 
 /// A console session.
 pub(crate) struct Console {
@@ -55,6 +57,12 @@ pub(crate) enum Rights {
 impl Console {
     pub(crate) fn new(rights: Rights) -> Self {
         Self { rights, phase: Phase::Ready }
+    }
+
+    /// Whether it hears its client now: the last command has been answered, and the answer has been
+    /// taken.
+    pub(crate) fn listens(&self, is_taken: bool) -> bool {
+        is_taken && !matches!(self.phase, Phase::Waiting { .. })
     }
 }
 

@@ -21,7 +21,7 @@ use super::{Engine, Pending, Work};
 use crate::admin::grammar::{self, Show};
 use crate::admin::report::{Census, Part, Socket, Table};
 use crate::admin::show::{Facts, Source};
-use crate::admin::{self, Console, Phase, QUERY_MAX, Rights, answer};
+use crate::admin::{self, Console, KEPT_MAX, Phase, QUERY_MAX, Rights, answer};
 use crate::client::inspect::{Said, inspect};
 use crate::client::startup::{self, Request};
 use crate::client::{Client, Login, Stage};
@@ -105,7 +105,7 @@ impl Engine {
         let client = &self.clients[id];
         let Stage::Console(console) = &client.stage else { return Verdict::Gone };
         let phase = console.phase;
-        if matches!(phase, Phase::Waiting { .. }) || !client.outbox.is_empty() {
+        if !console.listens(client.outbox.is_empty()) {
             return later(rest);
         }
         let head = match wire::header(rest) {
@@ -335,9 +335,9 @@ impl Pause {
     }
 }
 
-/// What a client says before it has its answer is kept, up to the length of one query.
+/// What a client says before it has its answer is kept; reading goes on as long as that is little.
 fn later(rest: &[u8]) -> Verdict {
-    if rest.len() < QUERY_MAX { Verdict::Need(rest.len() as u32 + 1) } else { Verdict::Hold }
+    if rest.len() < KEPT_MAX { Verdict::Need(rest.len() as u32 + 1) } else { Verdict::Hold }
 }
 
 const NOT_EXTENDED: &str = "extended query protocol not supported by admin console";

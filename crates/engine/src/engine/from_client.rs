@@ -52,7 +52,10 @@ impl Engine {
             // When the server's outbox is empty, `server_sent` reads on.
             Stage::Linked(server) => self.servers[server].outbox.is_empty(),
             Stage::Waiting | Stage::Newcomer => false,
-            Stage::Console(_) => client.stream.held.len() < crate::admin::QUERY_MAX,
+            Stage::Console(ref console) => {
+                let is_short = client.stream.held.len() < crate::admin::KEPT_MAX;
+                is_short || console.listens(client.outbox.is_empty())
+            }
             _ => true,
         };
         if open {

@@ -72,7 +72,7 @@ impl Engine {
         if self.clients.len() == 0 && self.servers.len() == 0 && self.mode.shutdown.is_none() {
             return self.next_statistics();
         }
-        self.upkeep.next.min(self.upkeep.ask)
+        self.upkeep.next.min(self.upkeep.ask).min(self.next_statistics())
     }
 
     pub(super) fn keep_up(&mut self, now: Time) {
@@ -82,6 +82,7 @@ impl Engine {
                 self.touch(pool);
             }
         }
+        self.upkeep.due_by(self.next_statistics());
         if now >= self.upkeep.next {
             self.upkeep.next = now + PERIOD;
             self.look_at_clients(now);

@@ -3,6 +3,7 @@
 use super::{Command, PARAMETERS, Refusal, Show, parse};
 use crate::command::Shutdown;
 
+#[expect(clippy::needless_pass_by_value, reason = "so that tables are easy to read")]
 fn check(query: &str, expected: Result<Command, Refusal>) {
     assert_eq!(parse(query.as_bytes()), expected, "{query:?}");
 }
