@@ -21,7 +21,7 @@ pub(crate) fn print(micros: u64) -> String {
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + DAYS_BEFORE_1970;
     let (era, day) = (days / ERA, days % ERA);
-    // Every 4th year has a day more, but not every 100th; the last day of an era belongs to year 399.
+    // Every 4th year has a day more, but not every 100th; an era ends with the year 399.
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
     // From March on the months have 31, 30, 31, 30, 31 days, over and over: 153 days in 5 months.

@@ -286,8 +286,8 @@ fn worked(world: &mut World, until: u64) {
     world.wait(left);
 }
 
-const ONE: &str = "[databases]\none = host=10.0.0.2 pool_size=1 pool_mode=transaction\n[pgbouncer]\n\
-    auth_type = trust\nstats_period = 10\nserver_idle_timeout = 0\n";
+const ONE: &str = "[databases]\none = host=10.0.0.2 pool_size=1 pool_mode=transaction\n\
+    [pgbouncer]\nauth_type = trust\nstats_period = 10\nserver_idle_timeout = 0\n";
 
 const NUMBERS: &str = "server_assignment_count xact_count query_count";
 
@@ -332,8 +332,8 @@ fn totals() {
     let owner = world.owner(0);
     let table = world.show(owner, "totals");
     columns(&table, "name value", "t n");
-    let names = "server_assignment_count xact_count query_count client_bytes server_bytes xact_time \
-        query_time wait_time ps_client_parse_count ps_server_parse_count ps_bind_count";
+    let names = "server_assignment_count xact_count query_count client_bytes server_bytes \
+        xact_time query_time wait_time ps_client_parse_count ps_server_parse_count ps_bind_count";
     let prefixed = ["total", "avg"].map(|prefix| {
         names.split_whitespace().map(|name| format!("{prefix}_{name}")).collect::<Vec<_>>()
     });

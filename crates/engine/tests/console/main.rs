@@ -1,4 +1,4 @@
-//! The console, from outside: bytes in, bytes out, and every figure against a state made on purpose.
+//! The console, from outside: bytes in, bytes out; every figure against a state made on purpose.
 
 #![expect(clippy::unwrap_used, reason = "a test that is surprised fails")]
 

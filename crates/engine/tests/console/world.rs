@@ -1,10 +1,10 @@
 //! A world for engines: clients that the test speaks for, servers that answer by themselves, mail
 //! that is carried, and a clock that the test moves.
 //!
-//!     test ──► client bytes ──► engine ──► server bytes ──► a made-up PostgreSQL ──► engine ──► test
+//!     test ──► client's bytes ──► engine ──► server's bytes ──► a made-up PostgreSQL ──► engine
 //!
-//! Everything that can happen happens before a call returns, unless the test holds it back: a server
-//! that hangs, a connect that is not answered, a client that takes no bytes.
+//! Everything that can happen happens before a call returns, unless the test holds it back: a
+//! server that hangs, a connect that is not answered, a client that takes no bytes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

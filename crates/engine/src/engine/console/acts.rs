@@ -1,6 +1,6 @@
 //! The commands that change something.
 //!
-//!     PAUSE  ──► nobody gets a server any more ──► all workers have heard it, no server is left: PAUSE
+//!     PAUSE ──► nobody gets a server ──► all workers have heard it, no server is left ──► PAUSE
 //!     RESUME, or a cancel of the PAUSE ──► the one that waits is told that it is revoked
 //!     RELOAD, SHUTDOWN ──► an order to the program
 //!
