@@ -259,7 +259,8 @@ fn startup(words: &[Word], out: &mut Vec<u8>) {
 
 fn version(word: &Word) -> u32 {
     let (major, minor) = word.as_str().split_once('.').expect("a version, major.minor");
-    major.parse::<u32>().unwrap() << 16 | minor.parse::<u32>().unwrap()
+    let number = |text: &str| text.parse::<u32>().expect("a number");
+    number(major) << 16 | number(minor)
 }
 
 fn status(letter: &[u8]) -> TransactionStatus {

@@ -52,7 +52,7 @@ pub(crate) fn messages(line: &str) -> Vec<Vec<Word>> {
                 bytes.next();
                 messages.push(Vec::new());
             }
-            _ => messages.last_mut().unwrap().push(word(&mut bytes)),
+            _ => messages.last_mut().expect("one at least").push(word(&mut bytes)),
         }
     }
     messages
@@ -99,7 +99,10 @@ fn escaped(bytes: &mut Bytes<'_>) -> u8 {
         Some(b't') => b'\t',
         Some(b'r') => b'\r',
         Some(b'x') => {
-            let mut digit = || char::from(bytes.next().unwrap()).to_digit(16).unwrap() as u8;
+            let mut digit = || {
+                let digit = bytes.next().and_then(|digit| char::from(digit).to_digit(16));
+                digit.expect("two hex digits") as u8
+            };
             digit() << 4 | digit()
         }
         Some(byte @ (b'"' | b'\\' | b'\'')) => byte,
