@@ -196,7 +196,7 @@ fn speeds(direct: Speed, pooled: Speed) -> [Row; 2] {
 }
 
 const CONNECTING: Load = Load { clients: 4, connects: true, seconds: 2 };
-const STAYING: Load = Load { clients: 200, connects: false, seconds: 3 };
+const STAYING: Load = Load { clients: 200, connects: false, seconds: 4 };
 /// The size of pgweir's pool.
 const SERVERS: usize = 20;
 const USAGE: &str = "\

@@ -21,14 +21,14 @@ pub(crate) struct Load {
     pub(crate) clients: usize,
     /// Whether each transaction has a connection of its own.
     pub(crate) connects: bool,
-    /// For how long, in seconds, once all clients are connected.
+    /// For how long, in seconds; pgbench counts in what its clients need to connect at first.
     pub(crate) seconds: u64,
 }
 
 /// What pgbench has measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Speed {
-    /// Transactions per second; with the time that connecting takes only if each one connects.
+    /// Transactions per second, without the time that the clients need to connect at first.
     pub(crate) per_second: f64,
     /// What a transaction takes on average, in milliseconds.
     pub(crate) milliseconds: f64,
