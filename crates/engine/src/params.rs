@@ -87,7 +87,8 @@ fn same(place: usize, one: &[u8], other: &[u8]) -> bool {
     if place == APPLICATION_NAME { one == other } else { one.eq_ignore_ascii_case(other) }
 }
 
-/// A string literal that means the same whatever `standard_conforming_strings` says.
+/// A string literal that means the same whatever `standard_conforming_strings` and the server's
+/// current `client_encoding` say. PostgreSQL itself keeps only ASCII of an `application_name`.
 fn quote(value: &[u8], sql: &mut Vec<u8>) {
     if value.contains(&b'\\') {
         sql.push(b'E');
@@ -97,7 +98,7 @@ fn quote(value: &[u8], sql: &mut Vec<u8>) {
         if byte == b'\'' || byte == b'\\' {
             sql.push(byte);
         }
-        sql.push(byte);
+        sql.push(if byte.is_ascii() { byte } else { b'?' });
     }
     sql.push(b'\'');
 }

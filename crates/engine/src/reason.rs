@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use wire::sqlstate;
 
+use crate::command::Parting;
+
 /// Why a connection ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
@@ -95,6 +97,19 @@ impl Reason {
                 format!("received unencrypted data after {what} request").into()
             }
             Self::UnsupportedFeature(text) => (*text).into(),
+        }
+    }
+
+    /// How to part from a client: who goes by itself, or was never anybody, needs no ceremony; all
+    /// others must not lose their last message in the reset that unread bytes would cause.
+    pub(crate) fn parting(&self) -> Parting {
+        match self {
+            Self::BadPacket
+            | Self::CancelEnded
+            | Self::CancelRefused(_)
+            | Self::ClientClose
+            | Self::ClientEof => Parting::Close,
+            _ => Parting::Drain,
         }
     }
 

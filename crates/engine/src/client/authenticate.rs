@@ -56,9 +56,9 @@ pub(crate) enum Outcome {
     Denied(Reason),
 }
 
-/// What a stored secret allows; `mock` is what unknown users are measured against, `salt` is fresh
-/// entropy.
-pub(crate) fn known(secret: Option<&Secret>, mock: Verifier, salt: [u8; 16]) -> Known {
+/// What a stored secret allows; `mock` is what unknown users are measured against, `salt` what a
+/// plain password is salted with.
+pub(crate) fn known(secret: Option<&Secret>, mock: Verifier, salt: &[u8]) -> Known {
     match secret {
         Some(Secret::Scram(verifier)) => Known::Verifier(verifier.clone()),
         Some(Secret::Plain(password)) if !password.is_empty() => {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use config::{CheckQuery, PoolMode};
-use wire::write;
+use wire::{TransactionStatus, write};
 
 use super::{Engine, Work};
 use crate::client::{self, Client};
@@ -17,10 +17,13 @@ use crate::link::{self, Link, Phase};
 use crate::mail::{Mail, PoolKey};
 use crate::params;
 use crate::pool::share::{self, Ask};
-use crate::pool::{Claim, Failed, Failure, Pool, PoolId, route};
+use crate::pool::{Claim, Door, Failed, Failure, Pool, PoolId, route};
 use crate::reason::Reason;
 use crate::server::{Errand, Fate, Purpose, Server, Stage};
 use crate::time::Time;
+
+/// The most pools of one worker: clients may name databases that are made from the template `*`.
+const POOLS_MAX: usize = 10_000;
 
 impl Engine {
     /// This worker's part of a pool; `None` when the configuration knows no such database.
@@ -29,9 +32,13 @@ impl Engine {
             return Some(id);
         }
         let target = route::target(&self.setup, key)?;
+        if self.pools.len() >= POOLS_MAX {
+            log::warn!("no more pools: {} has none", key.database);
+            return None;
+        }
         let id = PoolId(self.pools.len() as u32);
         let mut pool = Pool::new(key.clone(), target, self.ledger.slots(key));
-        pool.paused = self.mode.pauses(&key.database);
+        pool.door = self.mode.door(&key.database);
         self.pools.push(pool);
         self.pool_ids.insert(key.clone(), id);
         Some(id)
@@ -43,7 +50,7 @@ impl Engine {
         let Some(pool_id) = client.pool else { return };
         client.times.waiting = now;
         let pool = &mut self.pools[pool_id.0 as usize];
-        if !pool.paused
+        if pool.door == Door::Open
             && pool.waiting.is_empty()
             && let Some(server) = pool.idle.pop_back()
         {
@@ -89,7 +96,10 @@ impl Engine {
         if link::may_release(partner, server) {
             self.unlink(client);
             self.make_free(id, now);
-        } else if server.outstanding.wants_probe() && partner.stream.at_boundary() {
+        } else if server.outstanding.wants_probe()
+            && server.status == TransactionStatus::Idle
+            && partner.stream.at_boundary()
+        {
             server.outstanding.probed();
             self.tell_server(id, |out| write::query(out, b""));
         }
@@ -157,7 +167,11 @@ impl Engine {
                 Some(Reason::ServersShutDown)
             }
             (Fate::Close(reason), _) => Some(reason.clone()),
-            _ => self.pool(server.pool).paused.then_some(Reason::Paused),
+            _ => match self.pool(server.pool).door {
+                Door::Open => None,
+                Door::Paused => Some(Reason::Paused),
+                Door::Removed => Some(Reason::DatabaseRemoved),
+            },
         }
     }
 
@@ -188,15 +202,22 @@ impl Engine {
     pub(super) fn serve(&mut self, pool_id: PoolId, now: Time) {
         loop {
             let oldest = self.oldest_wait(pool_id);
-            let pool = self.pool_mut(pool_id);
-            if pool.paused {
+            let pool = &mut self.pools[pool_id.0 as usize];
+            if pool.door != Door::Open {
                 self.close_idle(pool_id, now);
                 break;
             }
             let claim = pool.next_claim(oldest);
+            let servers = &self.servers;
             let server = match claim {
                 Claim::Nobody => break,
-                Claim::Client(_) | Claim::Worker(_) => pool.idle.pop_back(),
+                Claim::Client(_) => pool.idle.pop_back(),
+                // Half a message of a server cannot travel.
+                Claim::Worker(_) => {
+                    let whole = |id: &Id<Server>| servers[*id].is_between_messages();
+                    let place = pool.idle.iter().rposition(whole);
+                    place.and_then(|place| pool.idle.remove(place))
+                }
             };
             let Some(server) = server else { break };
             match claim {
@@ -211,10 +232,27 @@ impl Engine {
                 Claim::Nobody => {}
             }
         }
-        self.check_used(pool_id, now);
-        self.launch(pool_id, now);
-        self.tell_the_hopeless(pool_id, now);
+        if !self.pool(pool_id).used.is_empty() {
+            self.check_used(pool_id, now);
+        }
+        if !self.pool(pool_id).newcomers.is_empty() {
+            self.look_for_welcome(pool_id);
+        }
+        let pool = self.pool(pool_id);
+        if !pool.waiting.is_empty() || !pool.newcomers.is_empty() {
+            self.launch(pool_id, now);
+            self.tell_the_hopeless(pool_id, now);
+        }
         self.ask_around(pool_id, now);
+    }
+
+    /// Another worker may have logged in to this pool's servers while this one could not.
+    fn look_for_welcome(&mut self, pool_id: PoolId) {
+        let pool = self.pool(pool_id);
+        let welcome = pool.slots.welcome().filter(|_| pool.welcome.is_none());
+        if let Some(welcome) = welcome.filter(|w| !w.origin.leads_elsewhere(&pool.target)) {
+            self.learn_welcome(pool_id, welcome);
+        }
     }
 
     /// Since when the oldest client of a pool waits here.
@@ -230,7 +268,7 @@ impl Engine {
         loop {
             let pool = self.pool_mut(pool_id);
             let wanted = pool.waiting.len().max(usize::from(pool.share.oldest_request().is_some()));
-            if pool.paused || wanted <= pool.tested {
+            if pool.door != Door::Open || wanted <= pool.tested {
                 return;
             }
             let Some(server) = pool.used.pop_back() else { return };
@@ -240,7 +278,7 @@ impl Engine {
 
     /// Opens the servers that are wanted and allowed.
     fn launch(&mut self, pool_id: PoolId, now: Time) {
-        if self.mode.shutdown == Some(Shutdown::WaitForServers) {
+        if self.mode.shutdown == Some(Shutdown::WaitForServers) || self.mode.exited {
             return;
         }
         let retry = self.setup.config.pgbouncer.server_login_retry;
@@ -252,8 +290,8 @@ impl Engine {
             pool.connecting += 1;
             pool.servers += 1;
             let to = pool.target.address.clone();
-            let slot = Some(Arc::clone(&pool.slots));
-            let server = Server::new(pool_id, slot, Stage::Connecting, now);
+            let (target, slot) = (Arc::clone(&pool.target), Some(Arc::clone(&pool.slots)));
+            let server = Server::new(pool_id, target, slot, Stage::Connecting, now);
             let server = self.servers.insert(server);
             self.commands.push_back(Command::Connect { conn: server.into(), to });
         }
@@ -267,8 +305,9 @@ impl Engine {
             return;
         }
         let Some(failure) = pool.hopeless(now, retry) else { return };
-        let told: Vec<_> = pool.waiting.iter().chain(&pool.newcomers).copied().collect();
-        for client in told {
+        let waiting = std::mem::take(&mut pool.waiting);
+        let newcomers = std::mem::take(&mut pool.newcomers);
+        for client in waiting.into_iter().chain(newcomers) {
             self.close_client(client, Reason::LoginFailed(Arc::clone(&failure)), now);
         }
     }
@@ -278,7 +317,7 @@ impl Engine {
         if self.workers == 1 {
             return;
         }
-        let oldest = self.oldest_wait(pool_id).filter(|_| !self.pool(pool_id).paused);
+        let oldest = self.oldest_wait(pool_id).filter(|_| self.pool(pool_id).door == Door::Open);
         let by = self.me;
         let pool = self.pool_mut(pool_id);
         let key = pool.key.clone();
@@ -311,23 +350,25 @@ impl Engine {
         let server = &mut self.servers[id];
         let Stage::Login(login) = std::mem::replace(&mut server.stage, Stage::Idle) else { return };
         let pool_id = server.pool;
-        let (welcome, key) = login.finish();
+        let (welcome, key) = login.finish(&server.target);
         server.key = key;
         server.params = Arc::clone(&welcome.params);
         let pool = &mut self.pools[pool_id.0 as usize];
         pool.connecting -= 1;
-        pool.failed = None;
-        match &pool.welcome {
-            Some(known) if known.params == welcome.params => {
-                server.params = Arc::clone(&known.params);
+        let recovered = pool.failed.take().is_some();
+        let welcome = match &pool.welcome {
+            Some(known) => {
+                if known.params == welcome.params {
+                    server.params = Arc::clone(&known.params);
+                }
+                recovered.then(|| Arc::clone(known))
             }
-            Some(_) => {}
-            None => {
-                let welcome = Arc::new(welcome);
-                let mail = Mail::Welcome { pool: pool.key.clone(), welcome: Arc::clone(&welcome) };
-                self.learn_welcome(pool_id, welcome);
-                self.post_to_others(&mail);
-            }
+            None => Some(Arc::new(welcome)),
+        };
+        if let Some(welcome) = welcome {
+            let mail = Mail::Welcome { pool: pool.key.clone(), welcome: Arc::clone(&welcome) };
+            self.learn_welcome(pool_id, welcome);
+            self.post_to_others(&mail);
         }
         self.make_available(id, now);
     }
@@ -335,6 +376,7 @@ impl Engine {
     /// Newcomers can be welcomed.
     pub(super) fn learn_welcome(&mut self, pool_id: PoolId, welcome: Arc<crate::pool::Welcome>) {
         let pool = self.pool_mut(pool_id);
+        pool.slots.keep_welcome(&welcome);
         pool.welcome = Some(welcome);
         pool.failed = None;
         for client in std::mem::take(&mut pool.newcomers) {

@@ -9,6 +9,8 @@
 //! lost its server before it could be sent is dropped. As with PostgreSQL itself it may meet the
 //! same client's next query.
 
+use std::sync::Arc;
+
 use wire::write;
 
 use super::Engine;
@@ -19,7 +21,7 @@ use crate::link::{Link, Phase};
 use crate::mail::Mail;
 use crate::pool::{CancelRequest, PoolId};
 use crate::reason::Reason;
-use crate::server::{Delivery, Requester, Server, Stage};
+use crate::server::{Delivery, Fate, Progress, Requester, Server, Stage};
 use crate::time::{SECOND, Time};
 
 /// The most connections of one pool that carry cancel requests on one worker.
@@ -75,11 +77,11 @@ impl Engine {
             self.console_canceled(client, now);
             return self.answer_requester(requester, now);
         };
-        let request = CancelRequest { client, requester };
+        let request = CancelRequest { client, requester, at: now };
         if self.target_of(client).is_none() {
             self.answer_requester(requester, now);
         } else if self.pool(pool).cancelling < DELIVERIES_MAX {
-            self.deliver(pool, request, now);
+            let _ = self.deliver(pool, request, now);
         } else if self.pool(pool).cancels.len() < WAITING_MAX {
             if requester.worker == self.me
                 && let Some(client) = self.clients.find_mut(requester.conn.into())
@@ -100,11 +102,13 @@ impl Engine {
         (talking && server.key.is_some()).then_some(id)
     }
 
-    /// Opens a connection for a cancel request.
-    fn deliver(&mut self, pool: PoolId, request: CancelRequest, now: Time) {
-        let CancelRequest { client, requester } = request;
-        let Some(target) = self.target_of(client) else {
-            return self.answer_requester(requester, now);
+    /// Opens a connection for a cancel request; false when it has come too late.
+    fn deliver(&mut self, pool: PoolId, request: CancelRequest, now: Time) -> bool {
+        let CancelRequest { client, requester, at } = request;
+        let in_time = now.since(at) < CANCEL_WAIT_TIMEOUT && !self.mode.exited;
+        let Some(target) = self.target_of(client).filter(|_| in_time) else {
+            self.answer_requester(requester, now);
+            return false;
         };
         if requester.worker == self.me
             && let Some(client) = self.clients.find_mut(requester.conn.into())
@@ -112,12 +116,14 @@ impl Engine {
             client.stage = client::Stage::Canceling { delivered: true };
         }
         self.servers[target].cancels += 1;
-        let delivery = Delivery { target, client, requester, sent: false };
-        let to = self.pool(pool).target.address.clone();
+        let delivery = Delivery { target, client, requester, progress: Progress::Opening };
+        let opened_for = Arc::clone(&self.servers[target].target);
+        let to = opened_for.address.clone();
         self.pool_mut(pool).cancelling += 1;
-        let server = Server::new(pool, None, Stage::Cancel(delivery), now);
+        let server = Server::new(pool, opened_for, None, Stage::Cancel(delivery), now);
         let conn = self.servers.insert(server).into();
         self.commands.push_back(Command::Connect { conn, to });
+        true
     }
 
     /// The connection for a cancel request is there: sends it, if its client still has the server.
@@ -133,16 +139,12 @@ impl Engine {
         let key = target.filter(|_| linked == Some(delivery.client)).and_then(|t| t.key.clone());
         match (result, key) {
             (Ok(_), Some(key)) => {
+                if let Stage::Cancel(delivery) = &mut self.servers[id].stage {
+                    delivery.progress = Progress::Sent;
+                }
                 self.tell_server(id, |out| write::cancel_request(out, key.pid, &key.secret));
             }
             _ => self.close_server(id, Reason::CancelRefused("cancel request not sent"), now),
-        }
-    }
-
-    /// The request has left; the server will close the connection when it has acted on it.
-    pub(super) fn cancel_written(&mut self, id: Id<Server>) {
-        if let Some(Server { stage: Stage::Cancel(delivery), .. }) = self.servers.find_mut(id) {
-            delivery.sent = true;
         }
     }
 
@@ -153,13 +155,19 @@ impl Engine {
         self.pool_mut(pool).cancelling -= 1;
         if let Some(target) = self.servers.find_mut(delivery.target) {
             target.cancels -= 1;
+            if delivery.progress == Progress::Sent {
+                // It may still arrive: nobody else may get this server.
+                target.fate = Fate::Close(Reason::ServerMovedOn("cancel request without an end"));
+            }
             if target.cancels == 0 && matches!(target.stage, Stage::BeingCanceled) {
                 self.make_free(delivery.target, now);
             }
         }
         self.answer_requester(delivery.requester, now);
-        if let Some(next) = self.pool_mut(pool).cancels.pop_front() {
-            self.deliver(pool, next, now);
+        while let Some(next) = self.pool_mut(pool).cancels.pop_front() {
+            if self.deliver(pool, next, now) {
+                break;
+            }
         }
     }
 

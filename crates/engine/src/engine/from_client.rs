@@ -235,10 +235,11 @@ impl Engine {
         let user = Arc::clone(&request.user);
         let mock =
             auth::mock_verifier(&self.process_secret, user.as_bytes(), authenticate::ITERATIONS);
-        let salt = self.entropy.bytes();
+        // Whoever asks must not learn from the salt whether the user exists: it is always the same.
+        let salt = mock.salt.clone();
         let cached = self.keyring.get(&user).and_then(|ring| ring.verifier.clone());
         let known = cached
-            .map_or_else(|| authenticate::known(self.secret(&user), mock, salt), Known::Verifier);
+            .map_or_else(|| authenticate::known(self.secret(&user), mock, &salt), Known::Verifier);
         if self.secret(&user).is_none() {
             log::info!("no such user: {user}");
         }
@@ -246,7 +247,8 @@ impl Engine {
             Known::Verifier(verifier) => Authentication::begin(request, Some(verifier)),
             Known::Password { password, salt } => {
                 let iterations = authenticate::ITERATIONS;
-                let pending = Pending::ClientVerifier { client: id, salt: salt.clone() };
+                let of = self.generation;
+                let pending = Pending::ClientVerifier { client: id, salt: salt.clone(), of };
                 let ticket = self.ticket(pending);
                 let question = Question::Derive { password, salt, iterations };
                 self.commands.push_back(Command::Ask { ticket, question });
@@ -259,9 +261,14 @@ impl Engine {
     }
 
     /// A client's verifier has been derived from the plain password.
-    pub(super) fn client_derived(&mut self, id: Id<Client>, verifier: &auth::Verifier) {
+    pub(super) fn client_derived(&mut self, id: Id<Client>, verifier: &auth::Verifier, of: u64) {
         let Some(client) = self.clients.find_mut(id) else { return };
         let Stage::Authenticating(authentication) = &mut client.stage else { return };
+        if of != self.generation {
+            // The password may have been changed meanwhile.
+            let request = authentication.request.clone();
+            return self.challenge(id, request);
+        }
         authentication.derived(verifier.clone());
         let offer = authentication.offer();
         let user = Arc::clone(&authentication.request.user);

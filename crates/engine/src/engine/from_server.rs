@@ -10,7 +10,7 @@ use std::sync::Arc;
 use wire::tag::backend;
 use wire::{Header, TransactionStatus};
 
-use super::{Derived, Engine, Pending, Work};
+use super::{Derived, Engine, Pending};
 use crate::client::Client;
 use crate::command::{Command, Local, Question, Refused};
 use crate::ids::Id;
@@ -19,7 +19,7 @@ use crate::params;
 use crate::pool::{Failure, route};
 use crate::reason::Reason;
 use crate::server::login::{Credentials, Login, Outcome};
-use crate::server::{Fate, Purpose, Server, Stage, WHOLE_MAX};
+use crate::server::{Fate, Progress, Purpose, Server, Stage, WHOLE_MAX};
 use crate::stream::{Source, Verdict};
 use crate::time::Time;
 
@@ -44,7 +44,7 @@ impl Engine {
             secret: route::secret(&self.setup, &key),
             learnt: self.keyring.get(&key.user).and_then(|ring| ring.learnt),
         };
-        let target = &self.pool(pool).target;
+        let target = Arc::clone(&self.servers[id].target);
         let (login, packet) = Login::begin(credentials, &target.dbname, &target.startup);
         let server = &mut self.servers[id];
         server.local = Some(local);
@@ -56,6 +56,9 @@ impl Engine {
     pub(super) fn server_received(&mut self, id: Id<Server>, bytes: &[u8], now: Time) {
         let Some(server) = self.servers.find_mut(id) else { return };
         if bytes.is_empty() {
+            if let Stage::Cancel(delivery) = &mut server.stage {
+                delivery.progress = Progress::Heard;
+            }
             return self.server_lost(id, "server conn crashed?", now);
         }
         server.times.heard = now;
@@ -133,6 +136,12 @@ impl Engine {
                 Ok(body) => body,
                 Err(verdict) => return self.or_end(id, verdict, now),
             },
+            backend::ERROR_RESPONSE => match whole(head, rest) {
+                Ok(body) => body,
+                Err(Verdict::Need(total)) => return Verdict::Need(total),
+                // Too long to be the server's last words.
+                Err(_) => &[],
+            },
             _ => &[],
         };
         let heard = self.servers[id].outstanding.heard(head.tag);
@@ -142,7 +151,7 @@ impl Engine {
                 Err(_) => return self.end_server(id, Reason::ServerDesync("bad packet"), now),
             },
             backend::PARAMETER_STATUS => self.parameter_changed(id, Some(client), whole),
-            backend::ERROR_RESPONSE if is_fatal(head, rest) => {
+            backend::ERROR_RESPONSE if is_fatal(whole) => {
                 self.servers[id].fate = Fate::Close(Reason::ServerSaidFatal);
             }
             _ => {}
@@ -265,7 +274,8 @@ impl Engine {
                     if let Some(client) = self.clients.find_mut(client) {
                         client.params = params;
                     }
-                    self.work.push_back(Work::Resume(client));
+                    // At once: until it has spoken the link looks as if it had done all its work.
+                    self.resume(client, now);
                 }
             }
             _ => {}
@@ -310,12 +320,19 @@ impl Engine {
         let user = Arc::clone(&self.pool(self.servers[id].pool).key.user);
         let derived = self.keyring.get(&user).and_then(|ring| ring.derived.as_ref());
         match derived {
-            Some(known) if known.salt == salt && known.iterations == iterations => {
+            Some(known) if known.is_of(&password, &salt, iterations) => {
                 let keys = known.keys;
                 self.keys_at_hand(id, &keys, now);
             }
             _ => {
-                let pending = Pending::ServerKeys { server: id, salt: salt.clone(), iterations };
+                let of = self.generation;
+                let pending = Pending::ServerKeys {
+                    server: id,
+                    password: password.clone(),
+                    salt: salt.clone(),
+                    iterations,
+                    of,
+                };
                 let ticket = self.ticket(pending);
                 let question = Question::Derive { password, salt, iterations };
                 self.commands.push_back(Command::Ask { ticket, question });
@@ -324,11 +341,13 @@ impl Engine {
     }
 
     /// The keys for a server's login have been derived.
-    pub(super) fn server_derived(&mut self, id: Id<Server>, derived: Derived, now: Time) {
+    pub(super) fn server_derived(&mut self, id: Id<Server>, derived: Derived, of: u64, now: Time) {
         let Some(server) = self.servers.find(id) else { return };
         let user = Arc::clone(&self.pool(server.pool).key.user);
         let keys = derived.keys;
-        self.keyring.entry(user).or_default().derived = Some(derived);
+        if of == self.generation {
+            self.keyring.entry(user).or_default().derived = Some(derived);
+        }
         self.keys_at_hand(id, &keys, now);
     }
 
@@ -384,7 +403,6 @@ impl Engine {
                 self.read_client(client, true);
                 self.check_release(id, now);
             }
-            Stage::Cancel(_) => self.cancel_written(id),
             _ => {}
         }
     }
@@ -409,10 +427,9 @@ impl Engine {
     }
 }
 
-/// Whether an ErrorResponse announces the end of the connection. Where it is not all there it is
-/// taken for an ordinary one, and the client will be told of the end once more.
-fn is_fatal(head: Header, rest: &[u8]) -> bool {
-    let fields = whole(head, rest).ok().and_then(|body| wire::Fields::parse(body).ok());
+/// Whether an ErrorResponse announces the end of the connection.
+fn is_fatal(body: &[u8]) -> bool {
+    let fields = wire::Fields::parse(body).ok();
     let severity = fields.and_then(|fields| fields.severity());
     severity.is_some_and(|severity| matches!(severity, b"FATAL" | b"PANIC"))
 }

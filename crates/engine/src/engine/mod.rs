@@ -27,7 +27,7 @@ use crate::command::{Answer, Command, Local, PARTS_MAX, Peer, Refused, Shutdown,
 use crate::ids::{ConnId, Id, Kind, Slab, WorkerId};
 use crate::mail::PoolKey;
 use crate::pool::ledger::{Ledger, Slots};
-use crate::pool::{Pool, PoolId};
+use crate::pool::{Door, Pool, PoolId};
 use crate::reason::Reason;
 use crate::server::{self, Server};
 use crate::setup::Setup;
@@ -60,6 +60,8 @@ pub struct Engine {
     workers: u8,
     ledger: Arc<Ledger>,
     setup: Arc<Setup>,
+    /// Counts the configurations that have been in force.
+    generation: u64,
     entropy: Entropy,
     process_secret: [u8; 32],
     wall: u64,
@@ -75,8 +77,8 @@ pub struct Engine {
     commands: VecDeque<Command>,
     work: VecDeque<Work>,
     shelf: Shelf,
-    /// Who holds ranges of the buffer that the shell has lent.
-    lent_to: Option<ConnId>,
+    /// To whom bytes were passed since the shell last wanted its buffer back.
+    passed_to: Vec<ConnId>,
     /// Slots of connections whose sockets the shell is closing.
     parted: Vec<Parted>,
     mode: Mode,
@@ -107,18 +109,28 @@ struct Keyring {
     verifier: Option<Verifier>,
 }
 
+/// Keys and what they were derived from: a server that asks with another one's salt must not be
+/// given a proof made with another password.
 struct Derived {
+    password: Vec<u8>,
     salt: Vec<u8>,
     iterations: u32,
     keys: ScramKeys,
 }
 
-/// What an answer is for.
+impl Derived {
+    fn is_of(&self, password: &[u8], salt: &[u8], iterations: u32) -> bool {
+        let same = Secret::Plain(password.into()) == Secret::Plain(self.password.as_slice().into());
+        same && self.salt == salt && self.iterations == iterations
+    }
+}
+
+/// What an answer is for; `of` is the generation of the configuration that the password is from.
 enum Pending {
     /// A client's verifier is being derived with this salt.
-    ClientVerifier { client: Id<Client>, salt: Vec<u8> },
+    ClientVerifier { client: Id<Client>, salt: Vec<u8>, of: u64 },
     /// A server's keys are being derived.
-    ServerKeys { server: Id<Server>, salt: Vec<u8>, iterations: u32 },
+    ServerKeys { server: Id<Server>, password: Vec<u8>, salt: Vec<u8>, iterations: u32, of: u64 },
     /// A console command waits.
     Console(console::Waiting),
 }
@@ -147,6 +159,7 @@ impl Engine {
             workers: init.workers,
             ledger: init.ledger,
             setup: init.setup,
+            generation: 0,
             entropy: Entropy::new(init.entropy),
             process_secret: init.process_secret,
             wall: init.wall,
@@ -161,7 +174,7 @@ impl Engine {
             commands: VecDeque::new(),
             work: VecDeque::new(),
             shelf: Shelf::default(),
-            lent_to: None,
+            passed_to: Vec::new(),
             parted: Vec::new(),
             mode: Mode::default(),
             upkeep: upkeep::Upkeep::new(init.now),
@@ -225,15 +238,26 @@ impl Engine {
     /// The shell wants its buffer back: what is unsent of `bytes` is copied, and no more is read
     /// from where it came until it has left.
     pub fn reclaim(&mut self, bytes: &[u8], now: Time) {
-        let Some(conn) = self.lent_to.take() else { return };
-        let outbox = match conn.kind() {
-            Kind::Client => self.clients.find_mut(conn.into()).map(|client| &mut client.outbox),
-            Kind::Server => self.servers.find_mut(conn.into()).map(|server| &mut server.outbox),
-        };
-        let Some(outbox) = outbox else { return };
-        outbox.reclaim(bytes, &mut self.shelf);
-        if !outbox.is_empty() {
+        while let Some(conn) = self.passed_to.pop() {
+            let outbox = match conn.kind() {
+                Kind::Client => self.clients.find_mut(conn.into()).map(|client| &mut client.outbox),
+                Kind::Server => self.servers.find_mut(conn.into()).map(|server| &mut server.outbox),
+            };
+            let Some(outbox) = outbox.filter(|outbox| !outbox.is_empty()) else { continue };
+            outbox.reclaim(bytes, &mut self.shelf);
             self.read_from_partner(conn, false);
+        }
+        self.settle(now);
+    }
+
+    /// The peer has closed its side, though bytes may wait that are not being read. Whoever waits
+    /// for a server is known to be gone by this, and what it has asked for is not run any more.
+    pub fn hung_up(&mut self, conn: ConnId, now: Time) {
+        if conn.kind() == Kind::Client
+            && let Some(Client { stage: client::Stage::Waiting, .. }) =
+                self.clients.find(conn.into())
+        {
+            self.close_client(conn.into(), Reason::ClientEof, now);
         }
         self.settle(now);
     }
@@ -251,14 +275,16 @@ impl Engine {
     /// A slow question, or an order to the program, has been answered.
     pub fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time) {
         match (self.pending.remove(&ticket), answer) {
-            (Some(Pending::ClientVerifier { client, salt }), Answer::Keys(keys)) => {
-                self.client_derived(
-                    client,
-                    &keys.verifier(&salt, client::authenticate::ITERATIONS),
-                );
+            (Some(Pending::ClientVerifier { client, salt, of }), Answer::Keys(keys)) => {
+                let verifier = keys.verifier(&salt, client::authenticate::ITERATIONS);
+                self.client_derived(client, &verifier, of);
             }
-            (Some(Pending::ServerKeys { server, salt, iterations }), Answer::Keys(keys)) => {
-                self.server_derived(server, Derived { salt, iterations, keys }, now);
+            (
+                Some(Pending::ServerKeys { server, password, salt, iterations, of }),
+                Answer::Keys(keys),
+            ) => {
+                let derived = Derived { password, salt, iterations, keys };
+                self.server_derived(server, derived, of, now);
             }
             (Some(Pending::Console(waiting)), Answer::Reloaded(result)) => {
                 self.console_reloaded(ticket, &waiting, result, now);
@@ -338,8 +364,8 @@ impl Engine {
             self.commands.push_back(Command::Write { conn: id.into() });
         }
         client.outbox.pass(bytes, range, source, &mut self.shelf);
-        if source == Source::Lent {
-            self.lent_to = Some(id.into());
+        if self.passed_to.last() != Some(&id.into()) {
+            self.passed_to.push(id.into());
         }
     }
 
@@ -357,8 +383,8 @@ impl Engine {
             self.commands.push_back(Command::Write { conn: id.into() });
         }
         server.outbox.pass(bytes, range, source, &mut self.shelf);
-        if source == Source::Lent {
-            self.lent_to = Some(id.into());
+        if self.passed_to.last() != Some(&id.into()) {
+            self.passed_to.push(id.into());
         }
     }
 
@@ -422,6 +448,10 @@ impl Engine {
 }
 
 impl Mode {
+    fn door(&self, database: &str) -> Door {
+        if self.pauses(database) { Door::Paused } else { Door::Open }
+    }
+
     fn pauses(&self, database: &str) -> bool {
         self.paused_all || self.paused.iter().any(|paused| paused.as_ref() == database)
     }

@@ -12,7 +12,7 @@ use crate::command::{Command, Farewell, Parting, Peer};
 use crate::ids::{ConnId, Id, Kind};
 use crate::link;
 use crate::mail::Mail;
-use crate::pool::{Failure, PoolId};
+use crate::pool::{Door, Failure, PoolId};
 use crate::reason::Reason;
 use crate::server::{self, Fate, Server};
 use crate::time::Time;
@@ -32,10 +32,8 @@ impl Engine {
         if let Some(server) = server {
             self.leave_server(id, server, now);
         }
-        // Who is told why must not lose it in the reset that unread bytes would cause.
-        let parting = if told.is_some() { Parting::Drain } else { Parting::Close };
         let client = &mut self.clients[id];
-        client.stage = client::Stage::Gone(parting);
+        client.stage = client::Stage::Gone(reason.parting());
         let (pool, key) = (client.pool, client.key);
         if let Some(pool) = pool {
             for requester in self.pool_mut(pool).forget_client(id) {
@@ -127,7 +125,10 @@ impl Engine {
     /// Closes the servers of a pool that nobody uses.
     pub(super) fn close_idle(&mut self, pool: PoolId, now: Time) {
         let pool = self.pool(pool);
-        let reason = if pool.paused { Reason::Paused } else { Reason::ConfigurationChanged };
+        let reason = match pool.door {
+            Door::Paused => Reason::Paused,
+            Door::Open | Door::Removed => Reason::ConfigurationChanged,
+        };
         let idle: Vec<_> = pool.idle.iter().chain(&pool.used).copied().collect();
         for server in idle {
             self.close_server(server, reason.clone(), now);

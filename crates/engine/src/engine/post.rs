@@ -12,7 +12,7 @@ use crate::command::Command;
 use crate::ids::{ConnId, Id, WorkerId};
 use crate::mail::{Mail, Parcel, PoolKey};
 use crate::pool::share::Request as ShareRequest;
-use crate::pool::{Failed, PoolId, route};
+use crate::pool::{Door, Failed, PoolId, route};
 use crate::reason::Reason;
 use crate::server::{Fate, Requester, Server, ServerParcel, Stage};
 use crate::time::Time;
@@ -25,16 +25,21 @@ impl Engine {
                 engine.pool_mut(id).share.request(ShareRequest { by, since });
                 engine.touch(id);
             }),
-            Mail::Withdraw { pool, by } => self.with_pool(&pool, |engine, id| {
+            Mail::Withdraw { pool, by } => self.with_known_pool(&pool, |engine, id| {
                 engine.pool_mut(id).share.withdraw(by);
             }),
-            Mail::SlotFreed { pool } => self.with_pool(&pool, Self::touch),
+            Mail::SlotFreed { pool } => self.with_known_pool(&pool, Self::touch),
             Mail::Welcome { pool, welcome } => self.with_pool(&pool, |engine, id| {
-                if engine.pool(id).welcome.is_none() {
-                    engine.learn_welcome(id, welcome);
+                let pool = engine.pool_mut(id);
+                if !welcome.origin.leads_elsewhere(&pool.target) {
+                    pool.failed = None;
+                    engine.touch(id);
+                    if engine.pool(id).welcome.is_none() {
+                        engine.learn_welcome(id, welcome);
+                    }
                 }
             }),
-            Mail::LoginFailed { pool, failure } => self.with_pool(&pool, |engine, id| {
+            Mail::LoginFailed { pool, failure } => self.with_known_pool(&pool, |engine, id| {
                 engine.pool_mut(id).failed = Some(Failed { failure, at: now });
                 engine.touch(id);
             }),
@@ -80,6 +85,14 @@ impl Engine {
         }
     }
 
+    /// Does something with this worker's part of a pool, if it has one: mail about somebody else's
+    /// trouble makes no pools.
+    fn with_known_pool(&mut self, key: &PoolKey, act: impl FnOnce(&mut Self, PoolId)) {
+        if let Some(&id) = self.pool_ids.get(key) {
+            act(self, id);
+        }
+    }
+
     /// Where a client should live; `None` when that makes no difference.
     pub(super) fn place(&self, request: &Request) -> Option<WorkerId> {
         if self.workers == 1 {
@@ -88,7 +101,7 @@ impl Engine {
         let entry = route::entry(&self.setup, &request.database)?;
         let key = route::key(entry, &request.database, &request.user);
         let size = route::target(&self.setup, &key)?.size;
-        self.ledger.least_loaded(self.span(&key, size))
+        self.ledger.least_loaded(self.span(&key, size), self.me)
     }
 
     /// Sends a client, whose startup packet has been read, to another worker.
@@ -137,8 +150,7 @@ impl Engine {
         pool.servers -= 1;
         let parcel = Parcel::Server(Box::new(ServerParcel {
             pool: pool.key.clone(),
-            dbname: pool.target.dbname.clone(),
-            address: pool.target.address.clone(),
+            target: server.target,
             params: server.params,
             key: server.key,
             fate: server.fate,
@@ -151,9 +163,8 @@ impl Engine {
     fn server_arrived(&mut self, parcel: ServerParcel, now: Time) -> ConnId {
         let slots = self.ledger.slots(&parcel.pool);
         let pool = self.pool_for(&parcel.pool).unwrap_or_else(|| self.doomed_pool(&parcel));
-        let target = &self.pool(pool).target;
-        let moved = (&target.address, &target.dbname) != (&parcel.address, &parcel.dbname);
-        let mut server = Server::new(pool, Some(slots), Stage::Idle, now);
+        let moved = self.pool(pool).target.leads_elsewhere(&parcel.target);
+        let mut server = Server::new(pool, parcel.target, Some(slots), Stage::Idle, now);
         server.params = parcel.params;
         server.key = parcel.key;
         server.fate = if moved { Fate::Close(Reason::ConfigurationChanged) } else { parcel.fate };
@@ -173,19 +184,11 @@ impl Engine {
 
     /// A place for a server whose database has been removed while it was under way.
     fn doomed_pool(&mut self, parcel: &ServerParcel) -> PoolId {
-        let target = route::Target {
-            address: parcel.address.clone(),
-            dbname: parcel.dbname.clone(),
-            startup: Vec::new(),
-            mode: config::PoolMode::Transaction,
-            size: 1,
-            query_wait_timeout: 0,
-            server_lifetime: 0,
-        };
         let slots = self.ledger.slots(&parcel.pool);
         let id = PoolId(self.pools.len() as u32);
+        let target = (*parcel.target).clone();
         let mut pool = crate::pool::Pool::new(parcel.pool.clone(), target, slots);
-        pool.paused = true;
+        pool.door = Door::Removed;
         self.pools.push(pool);
         self.pool_ids.insert(parcel.pool.clone(), id);
         id
@@ -207,6 +210,7 @@ impl Engine {
     /// A new configuration is in force.
     fn reconfigure(&mut self, setup: Arc<crate::setup::Setup>, now: Time) {
         self.setup = setup;
+        self.generation += 1;
         for ring in self.keyring.values_mut() {
             (ring.derived, ring.verifier) = (None, None);
         }
@@ -215,7 +219,9 @@ impl Engine {
                 None => self.remove_pool(pool, now),
                 Some(target) => {
                     let moved = self.pool(pool).target.leads_elsewhere(&target);
-                    self.pool_mut(pool).target = target;
+                    let door = self.mode.door(&self.pool(pool).key.database);
+                    self.pool_mut(pool).door = door;
+                    self.pool_mut(pool).target = Arc::new(target);
                     if moved {
                         self.redirect_pool(pool, now);
                     }
@@ -227,6 +233,7 @@ impl Engine {
 
     /// The database of a pool is not configured any more: everybody has to go.
     fn remove_pool(&mut self, pool: PoolId, now: Time) {
+        self.pool_mut(pool).door = Door::Removed;
         for id in self.clients_of(pool) {
             self.close_client(id, Reason::DatabaseRemoved, now);
         }

@@ -13,7 +13,8 @@ use super::cancel::CANCEL_WAIT_TIMEOUT;
 use crate::client::{Client, Stage as ClientStage};
 use crate::command::{Command, Shutdown};
 use crate::ids::Id;
-use crate::pool::{Failure, Pool, PoolId};
+use crate::link::{Link, Phase};
+use crate::pool::{Door, Failure, Pool, PoolId};
 use crate::reason::Reason;
 use crate::server::{Server, Stage};
 use crate::time::{MILLISECOND, Time};
@@ -54,7 +55,9 @@ impl Upkeep {
     /// Whether one more server of a pool may be closed for its age: the closings of a whole pool
     /// are spread over a lifetime, so that it never loses all its servers at once.
     pub(super) fn may_expire(&self, id: PoolId, pool: &Pool, now: Time) -> bool {
-        let spread = pool.target.server_lifetime / u64::from(pool.target.size.max(1));
+        // Without a limit there is no share of a lifetime either (PgBouncer).
+        let size = u64::from(pool.target.size);
+        let spread = pool.target.server_lifetime.checked_div(size).unwrap_or(0);
         self.expired.get(&id).is_none_or(|last| now >= *last + spread)
     }
 
@@ -94,12 +97,16 @@ impl Engine {
     }
 
     fn look_at_clients(&mut self, now: Time) {
-        let due: Vec<_> = self
+        let mut due: Vec<_> = self
             .clients
             .iter()
-            .filter_map(|(id, client)| Some((id, self.client_timeout(client, now)?)))
+            .filter_map(|(id, client)| {
+                Some((client.times.waiting, id, self.client_timeout(client, now)?))
+            })
             .collect();
-        for (id, reason) in due {
+        // In the order of their queues, so that each is found at the front of its own.
+        due.sort_by_key(|(waiting, ..)| *waiting);
+        for (_, id, reason) in due {
             self.close_client(id, reason, now);
         }
     }
@@ -159,6 +166,11 @@ impl Engine {
                     self.close_server(id, Reason::CancelRefused("cancel_wait_timeout"), now);
                 }
             }
+            Stage::Linked(Link { phase: Phase::Setting { .. }, .. }) => {
+                if over(times.assigned, settings.server_connect_timeout) {
+                    self.close_server(id, Reason::ServerCrashed, now);
+                }
+            }
             Stage::Idle | Stage::Used => self.look_at_idle(id, now),
             Stage::Linked(_) | Stage::BeingCanceled | Stage::Gone => {}
         }
@@ -168,17 +180,12 @@ impl Engine {
         let settings = &self.setup.config.pgbouncer;
         let server = &self.servers[id];
         let pool_id = server.pool;
-        let pool = self.pool(pool_id);
         let idle = now.since(server.times.heard);
-        let surplus = pool.target.size > 0 && pool.slots.open() > pool.target.size;
         let idle_timeout = settings.server_idle_timeout;
         let stale = idle >= settings.server_check_delay
             && settings.server_check_query != CheckQuery::Never
             && matches!(server.stage, Stage::Idle);
-        if surplus {
-            let reason = Reason::ServerMovedOn("too many servers in the pool");
-            self.close_server(id, reason, now);
-        } else if idle_timeout > 0 && idle >= idle_timeout {
+        if idle_timeout > 0 && idle >= idle_timeout {
             self.close_server(id, Reason::ServerIdleTimeout, now);
         } else if self.is_over_age(id, now) {
             self.close_server(id, Reason::LifetimeOver, now);
@@ -193,6 +200,7 @@ impl Engine {
     fn look_at_pools(&mut self, now: Time) {
         self.roll_statistics(now);
         for place in 0..self.pools.len() {
+            self.trim(PoolId(place as u32), now);
             let pool = &self.pools[place];
             if !pool.waiting.is_empty() || !pool.newcomers.is_empty() {
                 self.touch(PoolId(place as u32));
@@ -209,7 +217,7 @@ impl Engine {
         }
         self.apply_pauses();
         for pool in (0..self.pools.len()).map(|place| PoolId(place as u32)) {
-            if self.pool(pool).paused {
+            if self.pool(pool).door != Door::Open {
                 self.close_idle(pool, now);
             }
         }
@@ -227,8 +235,24 @@ impl Engine {
     fn apply_pauses(&mut self) {
         for place in 0..self.pools.len() {
             let pool = &mut self.pools[place];
-            pool.paused = self.mode.pauses(&pool.key.database);
+            if pool.door != Door::Removed {
+                pool.door = self.mode.door(&pool.key.database);
+            }
             self.touch(PoolId(place as u32));
+        }
+    }
+
+    /// Closes idle servers that are more than the pool may have, after its size was lowered; those
+    /// of other workers do the same, each its share.
+    fn trim(&mut self, id: PoolId, now: Time) {
+        let pool = self.pool(id);
+        let size = if pool.target.size == 0 { u32::MAX } else { pool.target.size };
+        let surplus = pool.slots.open().saturating_sub(size).div_ceil(u32::from(self.workers));
+        for _ in 0..surplus {
+            let pool = self.pool(id);
+            let Some(&server) = pool.idle.front().or(pool.used.front()) else { return };
+            let reason = Reason::ServerMovedOn("too many servers in the pool");
+            self.close_server(server, reason, now);
         }
     }
 
@@ -274,9 +298,14 @@ impl Engine {
         if std::mem::replace(&mut self.mode.exited, true) {
             return;
         }
+        let now = self.upkeep.next;
+        let clients: Vec<_> = self.clients.iter().map(|(id, _)| id).collect();
+        for id in clients {
+            self.close_client(id, Reason::ShuttingDown, now);
+        }
         let servers: Vec<_> = self.servers.iter().map(|(id, _)| id).collect();
         for id in servers {
-            self.close_server(id, Reason::ShuttingDown, self.upkeep.next);
+            self.close_server(id, Reason::ShuttingDown, now);
         }
         self.commands.push_back(Command::Exit);
     }

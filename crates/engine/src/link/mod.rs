@@ -39,8 +39,7 @@ pub(crate) fn is_settled(client: &Client, server: &Server) -> bool {
     talking
         && server.status == TransactionStatus::Idle
         && server.outstanding.is_settled()
-        && server.stream.at_boundary()
-        && server.stream.held.is_empty()
+        && server.is_between_messages()
         && server.outbox.is_empty()
         && client.stream.at_boundary()
 }

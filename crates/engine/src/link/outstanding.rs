@@ -75,12 +75,20 @@ pub(crate) struct Outstanding {
     batch_open: bool,
     /// More ReadyForQuery may come than the queue knows of.
     uncertain: bool,
+    /// Something that answers has come since the last ReadyForQuery.
+    answering: bool,
 }
 
 impl Outstanding {
     pub(crate) fn new() -> Self {
         let phase = Phase::Answering;
-        Self { queue: VecDeque::new(), phase, batch_open: false, uncertain: false }
+        Self {
+            queue: VecDeque::new(),
+            phase,
+            batch_open: false,
+            uncertain: false,
+            answering: false,
+        }
     }
 
     /// Whether everything has been answered and no batch is open.
@@ -136,8 +144,19 @@ impl Outstanding {
     /// Notes a message that came from the server.
     pub(crate) fn heard(&mut self, tag: u8) -> Heard {
         match tag {
-            backend::DATA_ROW => Heard::Forward,
-            backend::READY_FOR_QUERY => self.ready(),
+            backend::DATA_ROW => return Heard::Forward,
+            backend::READY_FOR_QUERY => {
+                let heard = self.ready();
+                self.answering = false;
+                return heard;
+            }
+            // What may come at any time answers nothing.
+            backend::NOTICE_RESPONSE
+            | backend::PARAMETER_STATUS
+            | backend::NOTIFICATION_RESPONSE => return Heard::Forward,
+            _ => self.answering = true,
+        }
+        match tag {
             backend::PARSE_COMPLETE => self.answers(Request::Parse),
             backend::BIND_COMPLETE => self.answers(Request::Bind),
             backend::CLOSE_COMPLETE => self.answers(Request::Close),
@@ -201,6 +220,10 @@ impl Outstanding {
             return if self.uncertain { Heard::Forward } else { Heard::Unexpected };
         }
         match self.queue.front() {
+            // A query is answered before it is ready: this one ends a Sync that we know nothing of.
+            Some(Request::Query | Request::FunctionCall) if self.uncertain && !self.answering => {
+                Heard::Forward
+            }
             Some(Request::Query | Request::FunctionCall | Request::Sync) => {
                 self.phase = Phase::Answering;
                 self.pop();
@@ -218,8 +241,8 @@ impl Outstanding {
 
     fn failed(&mut self) -> Heard {
         if self.phase == Phase::CopyIn {
-            self.uncertain |= self.forget_copy() > 0;
             self.phase = Phase::Answering;
+            self.forget_failed_copy();
         }
         if self.queue.front().is_some_and(|request| request.is_of_batch()) {
             self.phase = Phase::Skipping;
@@ -227,27 +250,34 @@ impl Outstanding {
         Heard::Forward
     }
 
-    /// A copy has come to its good end: the server has read everything up to CopyDone.
+    /// A copy has come to its good end: the server has read everything up to CopyDone, and ignored
+    /// what was there.
     fn end_copy(&mut self) {
         if self.phase == Phase::CopyIn {
             self.phase = Phase::Answering;
-            self.forget_copy();
+            let end = self.queue.iter().position(|request| *request == Request::CopyEnd);
+            let end = end.map_or(self.queue.len(), |end| end + 1);
+            self.queue.drain(1.min(end)..end);
             // A Sync that the server has ignored did not end the batch.
             let last = self.queue.back();
             self.batch_open = last.is_some_and(|request| request.is_of_batch());
         }
     }
 
-    /// Removes what was sent behind the front up to the end of the copy, and says how many
-    /// requests that were.
-    fn forget_copy(&mut self) -> usize {
+    /// A copy has failed: whether a Sync that was sent before its end has been ignored, or is still
+    /// to be answered, cannot be known.
+    fn forget_failed_copy(&mut self) {
         let end = self.queue.iter().position(|request| *request == Request::CopyEnd);
-        let (last, requests) = match end {
-            Some(end) => (end + 1, end.saturating_sub(1)),
-            None => (self.queue.len(), self.queue.len().saturating_sub(1)),
-        };
-        self.queue.drain(1.min(last)..last);
-        requests
+        let end = end.unwrap_or(self.queue.len());
+        let mut place = 0;
+        self.queue.retain(|request| {
+            place += 1;
+            let in_doubt = (2..=end).contains(&place) && *request == Request::Sync;
+            self.uncertain |= in_doubt;
+            !in_doubt
+        });
+        // Anything else that was sent in the middle of the copy has been refused, or will be heard.
+        self.uncertain |= end > 1 && self.queue.len() > 1 && self.queue[1] != Request::CopyEnd;
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ids::WorkerId;
 use crate::mail::PoolKey;
+use crate::pool::Welcome;
 
 /// The most workers of a process: one bit each in a word.
 pub(crate) const WORKERS_MAX: u8 = 64;
@@ -71,9 +72,17 @@ impl Ledger {
         self.loads[usize::from(worker.0)].store(clients as u32, SeqCst);
     }
 
-    /// The worker with the fewest clients among `span`, the first of them when several have.
-    pub(crate) fn least_loaded(&self, span: impl Iterator<Item = WorkerId>) -> Option<WorkerId> {
-        span.min_by_key(|worker| self.loads[usize::from(worker.0)].load(SeqCst))
+    /// The worker with the fewest clients among `span`, the first of them when several have. The
+    /// client to be placed, which is at `here` for now, does not count.
+    pub(crate) fn least_loaded(
+        &self,
+        span: impl Iterator<Item = WorkerId>,
+        here: WorkerId,
+    ) -> Option<WorkerId> {
+        span.min_by_key(|worker| {
+            let load = self.loads[usize::from(worker.0)].load(SeqCst);
+            if *worker == here { load.saturating_sub(1) } else { load }
+        })
     }
 
     /// Takes a slot of a pool when fewer than `limit` are taken (0: no limit). When refused, the
@@ -93,16 +102,28 @@ impl Ledger {
     }
 }
 
-/// The slots of one pool.
+/// The slots of one pool, and what its last login to a server brought.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     open: AtomicU32,
     refused: AtomicU64,
+    welcome: Mutex<Option<Arc<Welcome>>>,
 }
 
 impl Slots {
     pub(crate) fn open(&self) -> u32 {
         self.open.load(SeqCst)
+    }
+
+    /// What any worker has last welcomed clients of this pool with: for a worker that could open no
+    /// server of its own and missed the mail.
+    pub(crate) fn welcome(&self) -> Option<Arc<Welcome>> {
+        self.welcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn keep_welcome(&self, welcome: &Arc<Welcome>) {
+        let mut kept = self.welcome.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some(Arc::clone(welcome));
     }
 
     fn reserve(&self, limit: u32, worker: WorkerId) -> bool {

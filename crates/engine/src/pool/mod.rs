@@ -30,13 +30,19 @@ use share::Share;
 /// The most servers of one pool that one worker connects at the same time.
 pub(crate) const CONNECTS_MAX: usize = 4;
 
+/// The least time between two attempts after a failure, whatever `server_login_retry` says: an
+/// address that refuses at once must not keep a worker busy. Microseconds.
+const RETRY_MIN: u64 = 100_000;
+
 /// The place of a pool in its engine; pools are never removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PoolId(pub(crate) u32);
 
 /// What new clients are told about the server: the parameters that it reported at login.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Welcome {
+    /// Where the server was that reported them.
+    pub(crate) origin: Arc<Target>,
     /// ParameterStatus messages of the parameters that are not tracked, ready to be sent.
     pub(crate) fixed: Vec<u8>,
     /// The values of the tracked ones.
@@ -105,7 +111,7 @@ pub(crate) struct Failed {
 /// connection itself.
 pub(crate) struct Pool {
     pub(crate) key: PoolKey,
-    pub(crate) target: Target,
+    pub(crate) target: Arc<Target>,
     pub(crate) slots: Arc<Slots>,
     /// Idle servers; the one used last is at the back and is taken first.
     pub(crate) idle: VecDeque<Id<Server>>,
@@ -124,7 +130,7 @@ pub(crate) struct Pool {
     pub(crate) share: Share,
     pub(crate) welcome: Option<Arc<Welcome>>,
     pub(crate) failed: Option<Failed>,
-    pub(crate) paused: bool,
+    pub(crate) door: Door,
     pub(crate) counters: Counters,
     /// Cancel requests that wait until fewer are under way.
     pub(crate) cancels: VecDeque<CancelRequest>,
@@ -134,6 +140,17 @@ pub(crate) struct Pool {
     pub(crate) windows: Windows,
 }
 
+/// Whether a pool hands out servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// It does.
+    Open,
+    /// PAUSE: not now.
+    Paused,
+    /// Its database is not configured any more.
+    Removed,
+}
+
 /// A cancel request for a client of this pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CancelRequest {
@@ -141,6 +158,8 @@ pub(crate) struct CancelRequest {
     pub(crate) client: Id<Client>,
     /// The connection that asked for it.
     pub(crate) requester: Requester,
+    /// When it came.
+    pub(crate) at: Time,
 }
 
 /// Who is to have the next idle server.
@@ -158,7 +177,7 @@ impl Pool {
     pub(crate) fn new(key: PoolKey, target: Target, slots: Arc<Slots>) -> Self {
         Self {
             key,
-            target,
+            target: Arc::new(target),
             slots,
             idle: VecDeque::new(),
             used: VecDeque::new(),
@@ -170,7 +189,7 @@ impl Pool {
             share: Share::default(),
             welcome: None,
             failed: None,
-            paused: false,
+            door: Door::Open,
             counters: Counters::default(),
             cancels: VecDeque::new(),
             cancelling: 0,
@@ -194,8 +213,9 @@ impl Pool {
     /// How many more servers should be opened now, limits aside: one for each waiter that no
     /// server is coming for, one for the welcome; none while a failed login is recent.
     pub(crate) fn launches(&self, now: Time, retry: u64) -> usize {
+        let retry = retry.max(RETRY_MIN);
         let failing = self.failed.as_ref().is_some_and(|failed| now < failed.at + retry);
-        if self.paused || failing {
+        if self.door != Door::Open || failing {
             return 0;
         }
         let for_welcome = usize::from(self.welcome.is_none() && !self.newcomers.is_empty());
@@ -208,14 +228,18 @@ impl Pool {
     /// failed for good and there is no server left, here or elsewhere, that might serve them.
     pub(crate) fn hopeless(&self, now: Time, retry: u64) -> Option<Arc<Failure>> {
         let failed = self.failed.as_ref()?;
-        let lasting = now < failed.at + retry && !failed.failure.is_temporary();
+        let lasting = now < failed.at + retry.max(RETRY_MIN) && !failed.failure.is_temporary();
         let nobody = self.slots.open() as usize <= self.connecting;
         (lasting && nobody).then(|| Arc::clone(&failed.failure))
     }
 
     /// Takes a client off the lists of those that wait, and names who wanted its query cancelled.
     pub(crate) fn forget_client(&mut self, client: Id<Client>) -> Vec<Requester> {
-        self.waiting.retain(|other| *other != client);
+        if self.waiting.front() == Some(&client) {
+            self.waiting.pop_front();
+        } else {
+            self.waiting.retain(|other| *other != client);
+        }
         self.newcomers.retain(|other| *other != client);
         let of_client = |request: &&CancelRequest| request.client == client;
         let requesters = self.cancels.iter().filter(of_client).map(|request| request.requester);

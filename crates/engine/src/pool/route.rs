@@ -23,6 +23,8 @@ pub(crate) struct Target {
     pub(crate) dbname: String,
     /// Parameters of the server's StartupMessage, `database` and `user` aside.
     pub(crate) startup: Vec<(&'static str, String)>,
+    /// The password of the entry, when it forces the user.
+    pub(crate) forced: Option<Secret>,
     pub(crate) mode: PoolMode,
     /// The most servers; 0 means no limit.
     pub(crate) size: u32,
@@ -33,9 +35,10 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Whether servers opened for `other` are connected to something else.
+    /// Whether servers opened for `other` are connected to something else, or as somebody else.
     pub(crate) fn leads_elsewhere(&self, other: &Self) -> bool {
-        (&self.address, &self.dbname) != (&other.address, &other.dbname)
+        (&self.address, &self.dbname, &self.forced)
+            != (&other.address, &other.dbname, &other.forced)
     }
 }
 
@@ -61,6 +64,7 @@ pub(crate) fn target(setup: &Setup, key: &PoolKey) -> Option<Target> {
         address: address(setup, entry),
         dbname: entry.dbname.clone().unwrap_or_else(|| key.database.to_string()),
         startup: entry.startup.clone(),
+        forced: forced_secret(entry, key),
         mode: user
             .and_then(|user| user.pool_mode)
             .or(entry.pool_mode)
@@ -81,10 +85,13 @@ pub(crate) fn target(setup: &Setup, key: &PoolKey) -> Option<Target> {
 /// user, else that of `auth_file`.
 pub(crate) fn secret(setup: &Setup, key: &PoolKey) -> Option<Secret> {
     let entry = entry(setup, &key.database)?;
+    forced_secret(entry, key).or_else(|| setup.userlist.find(key.user.as_bytes()).cloned())
+}
+
+fn forced_secret(entry: &Database, key: &PoolKey) -> Option<Secret> {
     let forced = entry.user.as_deref() == Some(&key.user);
     let own = entry.password.as_ref().filter(|password| forced && !password.is_empty());
     own.map(|password| Secret::parse(password.as_bytes()))
-        .or_else(|| setup.userlist.find(key.user.as_bytes()).cloned())
 }
 
 /// Where the servers of a database listen; without a host, on the Unix socket of

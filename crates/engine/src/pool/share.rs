@@ -16,6 +16,9 @@ use crate::time::{MILLISECOND, Time};
 /// another worker must be to go first.
 pub(crate) const LAG: u64 = 5 * MILLISECOND;
 
+/// How long a request is taken for standing: another worker may not have known the pool yet.
+const RENEWAL: u64 = 1_000 * MILLISECOND;
+
 /// So many servers of a pool justify one more worker in its span.
 const SERVERS_PER_WORKER: u32 = 4;
 
@@ -93,7 +96,7 @@ impl Share {
         match (oldest, self.asked) {
             (None, _) => Time::NEVER,
             (Some(since), None) => since + LAG,
-            (Some(since), Some(asked)) if asked.since == Some(since) => Time::NEVER,
+            (Some(since), Some(asked)) if asked.since == Some(since) => asked.at + RENEWAL,
             (Some(since), Some(asked)) => (since + LAG).max(asked.at + LAG),
         }
     }

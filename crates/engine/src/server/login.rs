@@ -11,12 +11,15 @@
 //! NoticeResponse may come at any time and is dropped. A server is as hostile as a client: what it
 //! may say when is decided here, and its iteration count is bounded.
 
+use std::sync::Arc;
+
 use auth::{ScramClient, ScramKeys, Secret};
 use wire::backend::{self, Authentication};
 use wire::{Fields, Malformed, tag, write};
 
 use super::CancelKey;
 use crate::params::{self, Params};
+use crate::pool::route::Target;
 use crate::pool::{Failure, Welcome};
 
 /// With what a pool logs in.
@@ -136,9 +139,9 @@ impl Login {
     }
 
     /// What the server reported, once it is ready.
-    pub(crate) fn finish(self) -> (Welcome, Option<CancelKey>) {
-        let params = std::sync::Arc::new(self.tracked);
-        (Welcome { fixed: self.fixed, params }, self.key)
+    pub(crate) fn finish(self, origin: &Arc<Target>) -> (Welcome, Option<CancelKey>) {
+        let (origin, params) = (Arc::clone(origin), Arc::new(self.tracked));
+        (Welcome { origin, fixed: self.fixed, params }, self.key)
     }
 
     fn parameter(&mut self, name: &[u8], value: &[u8]) -> Outcome {

@@ -12,6 +12,7 @@ use crate::link::{Link, Outstanding};
 use crate::params::Params;
 use crate::pool::PoolId;
 use crate::pool::ledger::Slots;
+use crate::pool::route::Target;
 use crate::reason::Reason;
 use crate::stream::{Outbox, Stream};
 use crate::time::Time;
@@ -23,6 +24,8 @@ pub(crate) const WHOLE_MAX: u32 = 64 * 1024;
 /// A connection that the pooler opened to PostgreSQL.
 pub(crate) struct Server {
     pub(crate) pool: PoolId,
+    /// What it was opened for; the pool's own may have changed since.
+    pub(crate) target: Arc<Target>,
     /// What it counts as in the ledger; `None` for a connection that carries a cancel request.
     pub(crate) slot: Option<Arc<Slots>>,
     pub(crate) stage: Stage,
@@ -105,7 +108,18 @@ pub(crate) struct Delivery {
     pub(crate) client: Id<crate::client::Client>,
     /// Who waits for the end of this, and on which worker.
     pub(crate) requester: Requester,
-    pub(crate) sent: bool,
+    pub(crate) progress: Progress,
+}
+
+/// How far a cancel request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Not sent yet.
+    Opening,
+    /// Sent, in part at least: the server may act on it at any time.
+    Sent,
+    /// The server has closed the connection, and thus acted on it.
+    Heard,
 }
 
 /// The connection that asked for a cancel.
@@ -129,9 +143,16 @@ impl Sided for Server {
 }
 
 impl Server {
-    pub(crate) fn new(pool: PoolId, slot: Option<Arc<Slots>>, stage: Stage, now: Time) -> Self {
+    pub(crate) fn new(
+        pool: PoolId,
+        target: Arc<Target>,
+        slot: Option<Arc<Slots>>,
+        stage: Stage,
+        now: Time,
+    ) -> Self {
         Self {
             pool,
+            target,
             slot,
             stage,
             stream: Stream::new(),
@@ -169,6 +190,11 @@ impl Server {
         }
     }
 
+    /// Whether no part of a message waits for its rest.
+    pub(crate) fn is_between_messages(&self) -> bool {
+        self.stream.at_boundary() && self.stream.held.is_empty()
+    }
+
     /// Takes a ParameterStatus to heart; true when it is a tracked parameter with a new value.
     pub(crate) fn note_parameter(&mut self, place: usize, value: &[u8]) -> bool {
         let news = self.params.value(place) != Some(value);
@@ -188,7 +214,5 @@ pub struct ServerParcel {
     pub(crate) fate: Fate,
     pub(crate) times: Times,
     pub(crate) local: Option<Local>,
-    /// What the server's configuration was when it was opened.
-    pub(crate) dbname: String,
-    pub(crate) address: crate::command::Address,
+    pub(crate) target: Arc<Target>,
 }

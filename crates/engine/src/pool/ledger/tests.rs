@@ -60,9 +60,13 @@ fn threads_never_exceed_the_limit() {
 fn the_least_loaded_worker_is_the_first_of_equals() {
     let ledger = Ledger::new(3);
     let span = || [WorkerId(0), WorkerId(1), WorkerId(2)].into_iter();
-    assert_eq!(ledger.least_loaded(span()), Some(WorkerId(0)));
+    let placed = |here| ledger.least_loaded(span(), WorkerId(here));
+    assert_eq!(placed(2), Some(WorkerId(0)));
     ledger.report_load(WorkerId(0), 2);
     ledger.report_load(WorkerId(1), 1);
     ledger.report_load(WorkerId(2), 1);
-    assert_eq!(ledger.least_loaded(span()), Some(WorkerId(1)));
+    assert_eq!(placed(1), Some(WorkerId(1)));
+    ledger.report_load(WorkerId(2), 2);
+    ledger.report_load(WorkerId(1), 2);
+    assert_eq!(placed(2), Some(WorkerId(2)), "the client itself does not count");
 }

@@ -13,8 +13,9 @@ fn nobody_is_asked_before_the_lag_and_only_once() {
     assert_eq!(share.ask(Some(since), since + (LAG - 1)), Ask::Nothing);
     assert_eq!(share.ask(Some(since), since + LAG), Ask::Borrow(since));
     assert_eq!(share.ask(Some(since), since + 100 * LAG), Ask::Nothing);
-    assert_eq!(share.ask(None, since + 101 * LAG), Ask::Withdraw);
-    assert_eq!(share.ask(None, since + 102 * LAG), Ask::Nothing);
+    assert_eq!(share.ask(Some(since), since + LAG + super::RENEWAL), Ask::Borrow(since));
+    assert_eq!(share.ask(None, since + 301 * LAG), Ask::Withdraw);
+    assert_eq!(share.ask(None, since + 302 * LAG), Ask::Nothing);
 }
 
 #[test]
