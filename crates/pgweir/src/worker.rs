@@ -181,6 +181,7 @@ impl Worker {
             }
             return;
         }
+        let unheard = ready.ended && !conn.wanted;
         let has_room = ready.writable && conn.output == Output::Full;
         let may_read = conn.may_read() && !conn.queued;
         // Nobody would read the end of a client that is not read from, or of which the end was
@@ -195,6 +196,9 @@ impl Worker {
             self.receive(name, buffer);
         } else if is_lost {
             self.lose(name, rustix::io::Errno::CONNRESET);
+            self.obey(&[]);
+        } else if unheard {
+            self.engine.hung_up(name, self.now);
             self.obey(&[]);
         }
     }
