@@ -108,7 +108,7 @@ fn request(message: &StartupMessage<'_>, ignored: &[String]) -> Result<Request, 
         reading.parameter(name, value, ignored)?;
     }
     let user = reading.user.filter(|user| !user.is_empty());
-    let user = user.ok_or(Reason::BadStartup("no username supplied".into()))?;
+    let user = user.ok_or_else(|| Reason::BadStartup("no username supplied".into()))?;
     if user.len() >= USER_LIMIT {
         return Err(Reason::BadStartup("username too long".into()));
     }

@@ -135,7 +135,7 @@ impl Engine {
             settings.server_check_delay == 0 && settings.server_check_query != CheckQuery::Never;
         if let Some(reason) = end {
             self.servers[id].stage = Stage::Idle;
-            self.close_server(id, reason, now);
+            self.close_server(id, &reason, now);
         } else if session && !reset.is_empty() {
             let reset = reset.as_bytes().to_vec();
             self.run(id, Purpose::Reset, &reset, now);
@@ -152,7 +152,7 @@ impl Engine {
     pub(super) fn make_available(&mut self, id: Id<Server>, now: Time) {
         self.servers[id].stage = Stage::Idle;
         if let Some(reason) = self.closing_time(id) {
-            return self.close_server(id, reason, now);
+            return self.close_server(id, &reason, now);
         }
         let pool = self.servers[id].pool;
         self.pool_mut(pool).idle.push_back(id);
@@ -308,7 +308,7 @@ impl Engine {
         let waiting = std::mem::take(&mut pool.waiting);
         let newcomers = std::mem::take(&mut pool.newcomers);
         for client in waiting.into_iter().chain(newcomers) {
-            self.close_client(client, Reason::LoginFailed(Arc::clone(&failure)), now);
+            self.close_client(client, &Reason::LoginFailed(Arc::clone(&failure)), now);
         }
     }
 
@@ -340,7 +340,7 @@ impl Engine {
         let failure = Arc::new(failure);
         let reason = Reason::LoginFailed(Arc::clone(&failure));
         self.pool_mut(pool_id).failed = Some(Failed { failure: Arc::clone(&failure), at: now });
-        self.close_server(id, reason, now);
+        self.close_server(id, &reason, now);
         let pool = self.pool(pool_id).key.clone();
         self.post_to_others(&Mail::LoginFailed { pool, failure });
     }

@@ -53,13 +53,13 @@ impl Engine {
     /// A client turns out to be nothing but a cancel request.
     pub(super) fn cancel_requested(&mut self, id: Id<Client>, key: &[u8], now: Time) {
         let Ok(key) = <[u8; 8]>::try_from(key) else {
-            return self.close_client(id, Reason::CancelRefused("failed cancel request"), now);
+            return self.close_client(id, &Reason::CancelRefused("failed cancel request"), now);
         };
         let worker = (u64::from_be_bytes(key) >> (8 * WORKER_BYTE) & WORKER_MASK) as u8;
         self.clients[id].stage = client::Stage::Canceling { delivered: true };
         let requester = Requester { worker: self.me, conn: id.into() };
         if worker >= self.workers {
-            self.close_client(id, Reason::CancelRefused("failed cancel request"), now);
+            self.close_client(id, &Reason::CancelRefused("failed cancel request"), now);
         } else if WorkerId(worker) == self.me {
             self.cancel_here(key, requester, now);
         } else {
@@ -144,12 +144,12 @@ impl Engine {
                 }
                 self.tell_server(id, |out| write::cancel_request(out, key.pid, &key.secret));
             }
-            _ => self.close_server(id, Reason::CancelRefused("cancel request not sent"), now),
+            _ => self.close_server(id, &Reason::CancelRefused("cancel request not sent"), now),
         }
     }
 
     /// The connection that carried a cancel request has ended.
-    pub(super) fn cancel_ended(&mut self, id: Id<Server>, delivery: Delivery, now: Time) {
+    pub(super) fn cancel_ended(&mut self, id: Id<Server>, delivery: &Delivery, now: Time) {
         let pool = self.servers[id].pool;
         self.commands.push_back(Command::Close { conn: id.into() });
         self.pool_mut(pool).cancelling -= 1;
@@ -183,7 +183,7 @@ impl Engine {
 
     pub(super) fn cancel_answered(&mut self, id: Id<Client>, now: Time) {
         if let Some(Client { stage: client::Stage::Canceling { .. }, .. }) = self.clients.find(id) {
-            self.close_client(id, Reason::CancelEnded, now);
+            self.close_client(id, &Reason::CancelEnded, now);
         }
     }
 }

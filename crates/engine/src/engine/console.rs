@@ -85,7 +85,7 @@ impl Engine {
         let login = self.clients[id].login.as_ref();
         match login.and_then(|login| Rights::of(&login.user, settings)) {
             Some(rights) => self.console_opens(id, rights),
-            None => self.close_client(id, Reason::NotAllowed, now),
+            None => self.close_client(id, &Reason::NotAllowed, now),
         }
     }
 
@@ -111,12 +111,12 @@ impl Engine {
         let head = match wire::header(rest) {
             Ok(Some(head)) => head,
             Ok(None) => return Verdict::Need(wire::HEADER as u32),
-            Err(_) => return self.end_client(id, startup::bad_header(rest), now),
+            Err(_) => return self.end_client(id, &startup::bad_header(rest), now),
         };
         match inspect(head, self.setup.config.pgbouncer.max_packet_size) {
-            Said::Terminate => self.end_client(id, Reason::ClientClose, now),
-            Said::Unknown => self.end_client(id, Reason::UnknownMessage, now),
-            Said::TooLong => self.end_client(id, startup::bad_header(rest), now),
+            Said::Terminate => self.end_client(id, &Reason::ClientClose, now),
+            Said::Unknown => self.end_client(id, &Reason::UnknownMessage, now),
+            Said::TooLong => self.end_client(id, &startup::bad_header(rest), now),
             Said::Request | Said::Sequel => self.console_hears(id, phase, head, rest, now),
         }
     }
@@ -148,7 +148,7 @@ impl Engine {
                     Ok(query) => self.console_asks(id, query, now),
                     Err(_) => {
                         let reason = Reason::BadStartup("invalid message format".into());
-                        return self.end_client(id, reason, now);
+                        return self.end_client(id, &reason, now);
                     }
                 }
             }

@@ -27,7 +27,7 @@ impl Engine {
             return;
         }
         if bytes.is_empty() {
-            return self.close_client(id, Reason::ClientEof, now);
+            return self.close_client(id, &Reason::ClientEof, now);
         }
         if client.stream.held.is_empty() {
             return self.client_bytes(id, bytes, Source::Lent, now);
@@ -118,7 +118,7 @@ impl Engine {
         let head = match wire::header(rest) {
             Ok(Some(head)) => head,
             Ok(None) => return Verdict::Need(wire::HEADER as u32),
-            Err(_) => return self.end_client(id, startup::bad_header(rest), now),
+            Err(_) => return self.end_client(id, &startup::bad_header(rest), now),
         };
         let said = inspect(head, self.setup.config.pgbouncer.max_packet_size);
         let linked = self.clients[id].server();
@@ -136,9 +136,9 @@ impl Engine {
             }
             // PgBouncer: COPY data that comes too late, and a Flush with nothing to flush.
             (Said::Sequel, None) => Verdict::Drop(head.total),
-            (Said::Terminate, _) => self.end_client(id, Reason::ClientClose, now),
-            (Said::Unknown, _) => self.end_client(id, Reason::UnknownMessage, now),
-            (Said::TooLong, _) => self.end_client(id, startup::bad_header(rest), now),
+            (Said::Terminate, _) => self.end_client(id, &Reason::ClientClose, now),
+            (Said::Unknown, _) => self.end_client(id, &Reason::UnknownMessage, now),
+            (Said::TooLong, _) => self.end_client(id, &startup::bad_header(rest), now),
         }
     }
 
@@ -154,7 +154,7 @@ impl Engine {
             return Verdict::Hold;
         }
         if server.outstanding.is_full() {
-            return self.end_client(id, Reason::TooManyRequests, now);
+            return self.end_client(id, &Reason::TooManyRequests, now);
         }
         server.outstanding.asked(head.tag);
         client.times.requested = now;
@@ -196,17 +196,17 @@ impl Engine {
                     Some(_) => Verdict::Drop(len as u32),
                 }
             }
-            Step::Bad(reason) => self.end_client(id, reason, now),
+            Step::Bad(reason) => self.end_client(id, &reason, now),
         }
     }
 
     fn client_logs_in(&mut self, id: Id<Client>, request: Request, behind: &[u8], now: Time) {
         let settings = &self.setup.config.pgbouncer;
         if self.ledger.clients() > settings.max_client_conn {
-            return self.close_client(id, Reason::TooManyClients, now);
+            return self.close_client(id, &Reason::TooManyClients, now);
         }
         if self.mode.shutdown.is_some() {
-            return self.close_client(id, Reason::ShuttingDown, now);
+            return self.close_client(id, &Reason::ShuttingDown, now);
         }
         match self.place(&request) {
             Some(worker) if worker != self.me => self.ship_client(id, worker, request, behind),
@@ -226,7 +226,7 @@ impl Engine {
             config::AuthType::Trust if self.secret(&request.user).is_some() => {
                 self.authenticated(id, request, now);
             }
-            config::AuthType::Trust => self.close_client(id, Reason::TrustFailed, now),
+            config::AuthType::Trust => self.close_client(id, &Reason::TrustFailed, now),
             _ => self.challenge(id, request),
         }
     }
@@ -281,13 +281,13 @@ impl Engine {
         let head = match wire::header(rest) {
             Ok(Some(head)) => head,
             Ok(None) => return Verdict::Need(wire::HEADER as u32),
-            Err(_) => return self.end_client(id, startup::bad_header(rest), now),
+            Err(_) => return self.end_client(id, &startup::bad_header(rest), now),
         };
         if head.tag != tag::frontend::PASSWORD {
-            return self.end_client(id, Reason::BadPacket, now);
+            return self.end_client(id, &Reason::BadPacket, now);
         }
         if head.total > authenticate::MESSAGE_MAX {
-            return self.end_client(id, startup::bad_header(rest), now);
+            return self.end_client(id, &startup::bad_header(rest), now);
         }
         let Some(message) = rest.get(..head.total as usize) else {
             return Verdict::Need(head.total);
@@ -311,7 +311,7 @@ impl Engine {
                     Some(_) => Verdict::Drop(head.total),
                 }
             }
-            authenticate::Outcome::Denied(reason) => self.end_client(id, reason, now),
+            authenticate::Outcome::Denied(reason) => self.end_client(id, &reason, now),
         }
     }
 
@@ -322,12 +322,12 @@ impl Engine {
         }
         let Some(entry) = route::entry(&self.setup, &request.database) else {
             let reason = Reason::NoSuchDatabase(request.database.to_string());
-            return self.close_client(id, reason, now);
+            return self.close_client(id, &reason, now);
         };
         let key = route::key(entry, &request.database, &request.user);
         let Some(pool) = self.pool_for(&key) else {
             let reason = Reason::NoSuchDatabase(request.database.to_string());
-            return self.close_client(id, reason, now);
+            return self.close_client(id, &reason, now);
         };
         let client = &mut self.clients[id];
         client.pool = Some(pool);
@@ -392,7 +392,7 @@ impl Engine {
         }
     }
 
-    pub(super) fn end_client(&mut self, id: Id<Client>, reason: Reason, now: Time) -> Verdict {
+    pub(super) fn end_client(&mut self, id: Id<Client>, reason: &Reason, now: Time) -> Verdict {
         self.close_client(id, reason, now);
         Verdict::Gone
     }

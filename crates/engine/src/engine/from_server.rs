@@ -103,7 +103,7 @@ impl Engine {
         let head = match wire::header(rest) {
             Ok(Some(head)) => head,
             Ok(None) => return Verdict::Need(wire::HEADER as u32),
-            Err(_) => return self.end_server(id, Reason::ServerDesync("bad pkt header"), now),
+            Err(_) => return self.end_server(id, &Reason::ServerDesync("bad pkt header"), now),
         };
         match self.servers[id].stage {
             Stage::Linked(Link { client, phase: Phase::Talking }) => {
@@ -148,7 +148,7 @@ impl Engine {
         match head.tag {
             backend::READY_FOR_QUERY => match wire::backend::ready_for_query(whole) {
                 Ok(status) => self.cycle_ended(id, client, status, now),
-                Err(_) => return self.end_server(id, Reason::ServerDesync("bad packet"), now),
+                Err(_) => return self.end_server(id, &Reason::ServerDesync("bad packet"), now),
             },
             backend::PARAMETER_STATUS => self.parameter_changed(id, Some(client), whole),
             backend::ERROR_RESPONSE if is_fatal(whole) => {
@@ -160,7 +160,7 @@ impl Engine {
             Heard::Forward => Verdict::Pass(head.total),
             Heard::Swallow => Verdict::Drop(head.total),
             Heard::Unexpected => {
-                self.end_server(id, Reason::ServerDesync("server answered what nobody asked"), now)
+                self.end_server(id, &Reason::ServerDesync("server answered what nobody asked"), now)
             }
         }
     }
@@ -237,7 +237,7 @@ impl Engine {
                     self.servers[id].status = status;
                     self.run_ended(id, now);
                 }
-                Err(_) => return self.end_server(id, Reason::ServerDesync("bad packet"), now),
+                Err(_) => return self.end_server(id, &Reason::ServerDesync("bad packet"), now),
             },
         }
         match self.servers.find(id) {
@@ -260,14 +260,14 @@ impl Engine {
                         Purpose::Check => "test failed",
                         Purpose::Reset => "reset query failed",
                     };
-                    self.close_server(id, Reason::ServerMovedOn(what), now);
+                    self.close_server(id, &Reason::ServerMovedOn(what), now);
                 } else {
                     self.make_available(id, now);
                 }
             }
             Stage::Linked(Link { client, phase: Phase::Setting { failed } }) => {
                 if failed || !clean {
-                    self.close_server(id, Reason::InvalidServerParameter, now);
+                    self.close_server(id, &Reason::InvalidServerParameter, now);
                 } else {
                     server.stage = Stage::Linked(Link { client, phase: Phase::Talking });
                     let params = Arc::clone(&server.params);
@@ -377,7 +377,7 @@ impl Engine {
             backend::ERROR_RESPONSE => {
                 return self.end_server(
                     id,
-                    Reason::ServerMovedOn("server sent error while idle"),
+                    &Reason::ServerMovedOn("server sent error while idle"),
                     now,
                 );
             }
@@ -386,7 +386,7 @@ impl Engine {
                 let tag = char::from(tag);
                 log::warn!("{name}got packet '{tag}' from server when not linked");
                 let reason = Reason::ServerDesync("unexpected packet from server");
-                return self.end_server(id, reason, now);
+                return self.end_server(id, &reason, now);
             }
         }
         Verdict::Drop(head.total)
@@ -398,24 +398,21 @@ impl Engine {
         if !server.outbox.is_empty() {
             return;
         }
-        match server.stage {
-            Stage::Linked(Link { client, phase: Phase::Talking }) => {
-                self.read_client(client, true);
-                self.check_release(id, now);
-            }
-            _ => {}
+        if let Stage::Linked(Link { client, phase: Phase::Talking }) = server.stage {
+            self.read_client(client, true);
+            self.check_release(id, now);
         }
     }
 
     /// A message that cannot be had whole either needs more bytes or is too long.
     fn or_end(&mut self, id: Id<Server>, verdict: Verdict, now: Time) -> Verdict {
         match verdict {
-            Verdict::Gone => self.end_server(id, Reason::ServerDesync("oversized packet"), now),
+            Verdict::Gone => self.end_server(id, &Reason::ServerDesync("oversized packet"), now),
             verdict => verdict,
         }
     }
 
-    fn end_server(&mut self, id: Id<Server>, reason: Reason, now: Time) -> Verdict {
+    fn end_server(&mut self, id: Id<Server>, reason: &Reason, now: Time) -> Verdict {
         match self.servers[id].stage {
             Stage::Login(_) => {
                 let failure = Failure::of_network(reason.text());

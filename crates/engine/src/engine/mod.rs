@@ -257,7 +257,7 @@ impl Engine {
             && let Some(Client { stage: client::Stage::Waiting, .. }) =
                 self.clients.find(conn.into())
         {
-            self.close_client(conn.into(), Reason::ClientEof, now);
+            self.close_client(conn.into(), &Reason::ClientEof, now);
         }
         self.settle(now);
     }
@@ -266,7 +266,7 @@ impl Engine {
     pub fn broken(&mut self, conn: ConnId, why: &str, now: Time) {
         log::debug!("connection failed: {why}");
         match conn.kind() {
-            Kind::Client => self.close_client(conn.into(), Reason::ClientEof, now),
+            Kind::Client => self.close_client(conn.into(), &Reason::ClientEof, now),
             Kind::Server => self.server_lost(conn.into(), why, now),
         }
         self.settle(now);

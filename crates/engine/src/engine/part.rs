@@ -19,12 +19,12 @@ use crate::time::Time;
 
 impl Engine {
     /// Ends a client: tells it why where it should know, and deals with its server.
-    pub(super) fn close_client(&mut self, id: Id<Client>, reason: Reason, now: Time) {
+    pub(super) fn close_client(&mut self, id: Id<Client>, reason: &Reason, now: Time) {
         let Some(client) = self.clients.find(id) else { return };
         if matches!(client.stage, client::Stage::Gone(_)) {
             return;
         }
-        self.log_closing(&self.client_name(id), client.times.connected, &reason, now);
+        self.log_closing(&self.client_name(id), client.times.connected, reason, now);
         let server = client.server();
         // Words of ours would be taken for the rest of a message that has been passed on in part.
         let cut = server.is_some_and(|server| self.servers[server].stream.is_passing());
@@ -74,18 +74,18 @@ impl Engine {
     }
 
     /// Ends a server, and with it the client that it serves.
-    pub(super) fn close_server(&mut self, id: Id<Server>, reason: Reason, now: Time) {
+    pub(super) fn close_server(&mut self, id: Id<Server>, reason: &Reason, now: Time) {
         let Some(server) = self.servers.find_mut(id) else { return };
         let pool_id = server.pool;
         match std::mem::replace(&mut server.stage, server::Stage::Gone) {
             server::Stage::Gone => return,
-            server::Stage::Cancel(delivery) => return self.cancel_ended(id, delivery, now),
+            server::Stage::Cancel(delivery) => return self.cancel_ended(id, &delivery, now),
             server::Stage::Connecting | server::Stage::Login(_) => {
                 self.pool_mut(pool_id).connecting -= 1;
             }
             server::Stage::Errand(_) => self.pool_mut(pool_id).tested -= 1,
             server::Stage::Linked(link) => {
-                self.close_client(link.client, reason.clone(), now);
+                self.close_client(link.client, reason, now);
             }
             server::Stage::Idle | server::Stage::Used | server::Stage::BeingCanceled => {
                 self.pool_mut(pool_id).forget_server(id);
@@ -94,7 +94,7 @@ impl Engine {
                 }
             }
         }
-        self.abandon(id, &reason, now);
+        self.abandon(id, reason, now);
     }
 
     /// What the end of every server means, once its stage says that it is gone.
@@ -116,7 +116,7 @@ impl Engine {
             Some(_) => {
                 let said = self.servers[id].fate == Fate::Close(Reason::ServerSaidFatal);
                 let reason = if said { Reason::ServerSaidFatal } else { Reason::ServerCrashed };
-                self.close_server(id, reason, now);
+                self.close_server(id, &reason, now);
             }
             None => {}
         }
@@ -131,7 +131,7 @@ impl Engine {
         };
         let idle: Vec<_> = pool.idle.iter().chain(&pool.used).copied().collect();
         for server in idle {
-            self.close_server(server, reason.clone(), now);
+            self.close_server(server, &reason, now);
         }
     }
 

@@ -132,7 +132,7 @@ impl Engine {
         self.clients[id].stream.hold(&held, 0, &mut self.shelf);
         self.tell_client(id, |out| out.extend_from_slice(&unsent));
         if self.mode.shutdown.is_some() {
-            self.close_client(id, Reason::ShuttingDown, now);
+            self.close_client(id, &Reason::ShuttingDown, now);
         } else {
             self.authenticate(id, request, now);
         }
@@ -235,10 +235,10 @@ impl Engine {
     fn remove_pool(&mut self, pool: PoolId, now: Time) {
         self.pool_mut(pool).door = Door::Removed;
         for id in self.clients_of(pool) {
-            self.close_client(id, Reason::DatabaseRemoved, now);
+            self.close_client(id, &Reason::DatabaseRemoved, now);
         }
         for id in self.servers_of(pool) {
-            self.close_server(id, Reason::DatabaseRemoved, now);
+            self.close_server(id, &Reason::DatabaseRemoved, now);
         }
         self.pool_mut(pool).welcome = None;
     }
@@ -252,7 +252,7 @@ impl Engine {
             match self.servers[id].stage {
                 Stage::Connecting | Stage::Login(_) => {
                     let reason = Reason::ServerMovedOn("connect string changed");
-                    self.close_server(id, reason, now);
+                    self.close_server(id, &reason, now);
                 }
                 _ => {}
             }

@@ -107,7 +107,7 @@ impl Engine {
         // In the order of their queues, so that each is found at the front of its own.
         due.sort_by_key(|(waiting, ..)| *waiting);
         for (_, id, reason) in due {
-            self.close_client(id, reason, now);
+            self.close_client(id, &reason, now);
         }
     }
 
@@ -158,17 +158,17 @@ impl Engine {
             }
             Stage::Errand(_) => {
                 if over(times.heard.max(times.assigned), settings.server_connect_timeout) {
-                    self.close_server(id, Reason::ServerMovedOn("test failed"), now);
+                    self.close_server(id, &Reason::ServerMovedOn("test failed"), now);
                 }
             }
             Stage::Cancel(_) => {
                 if over(times.opened, CANCEL_WAIT_TIMEOUT) {
-                    self.close_server(id, Reason::CancelRefused("cancel_wait_timeout"), now);
+                    self.close_server(id, &Reason::CancelRefused("cancel_wait_timeout"), now);
                 }
             }
             Stage::Linked(Link { phase: Phase::Setting { .. }, .. }) => {
                 if over(times.assigned, settings.server_connect_timeout) {
-                    self.close_server(id, Reason::ServerCrashed, now);
+                    self.close_server(id, &Reason::ServerCrashed, now);
                 }
             }
             Stage::Idle | Stage::Used => self.look_at_idle(id, now),
@@ -186,9 +186,9 @@ impl Engine {
             && settings.server_check_query != CheckQuery::Never
             && matches!(server.stage, Stage::Idle);
         if idle_timeout > 0 && idle >= idle_timeout {
-            self.close_server(id, Reason::ServerIdleTimeout, now);
+            self.close_server(id, &Reason::ServerIdleTimeout, now);
         } else if self.is_over_age(id, now) {
-            self.close_server(id, Reason::LifetimeOver, now);
+            self.close_server(id, &Reason::LifetimeOver, now);
         } else if stale {
             let pool = self.pool_mut(pool_id);
             pool.forget_server(id);
@@ -250,9 +250,9 @@ impl Engine {
         let surplus = pool.slots.open().saturating_sub(size).div_ceil(u32::from(self.workers));
         for _ in 0..surplus {
             let pool = self.pool(id);
-            let Some(&server) = pool.idle.front().or(pool.used.front()) else { return };
+            let Some(&server) = pool.idle.front().or_else(|| pool.used.front()) else { return };
             let reason = Reason::ServerMovedOn("too many servers in the pool");
-            self.close_server(server, reason, now);
+            self.close_server(server, &reason, now);
         }
     }
 
@@ -265,7 +265,7 @@ impl Engine {
             Shutdown::WaitForServers => {
                 self.pause(None, now);
                 for id in self.waiting_clients() {
-                    self.close_client(id, Reason::ServersShutDown, now);
+                    self.close_client(id, &Reason::ServersShutDown, now);
                 }
             }
             Shutdown::Immediate => self.exit(),
@@ -283,7 +283,7 @@ impl Engine {
             Some(Shutdown::WaitForClients) if self.ledger.clients() == 0 => self.exit(),
             Some(Shutdown::WaitForServers) => {
                 for id in self.waiting_clients() {
-                    self.close_client(id, Reason::ServersShutDown, now);
+                    self.close_client(id, &Reason::ServersShutDown, now);
                 }
                 if self.ledger.servers() == 0 {
                     self.exit();
@@ -301,11 +301,11 @@ impl Engine {
         let now = self.upkeep.next;
         let clients: Vec<_> = self.clients.iter().map(|(id, _)| id).collect();
         for id in clients {
-            self.close_client(id, Reason::ShuttingDown, now);
+            self.close_client(id, &Reason::ShuttingDown, now);
         }
         let servers: Vec<_> = self.servers.iter().map(|(id, _)| id).collect();
         for id in servers {
-            self.close_server(id, Reason::ShuttingDown, now);
+            self.close_server(id, &Reason::ShuttingDown, now);
         }
         self.commands.push_back(Command::Exit);
     }
