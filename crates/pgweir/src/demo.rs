@@ -81,7 +81,7 @@ fn show(stays: bool) -> Result<(), Unfinished> {
     page.show_progress("starting PostgreSQL and pgweir");
     let shown = Stage::set(STAYING.clients, SERVERS, &interrupt)
         .and_then(|stage| Show { stage, page: &page, interrupt: &interrupt }.run(stays));
-    page.show_progress("");
+    page.clear_progress();
     match shown {
         // The terminal sends Ctrl-C to PostgreSQL's programs too: what they say then is no news.
         Err(Unfinished::Failed(_)) if interrupt.was_asked() => Err(Unfinished::Interrupted),
@@ -99,6 +99,8 @@ struct Show<'a> {
 impl Show<'_> {
     fn run(mut self, stays: bool) -> Result<(), Unfinished> {
         self.page.title(&self.headline())?;
+        self.page
+            .line("Measured just now: pgbench --select-only, 100,000 rows, over Unix sockets.")?;
         self.connecting()?;
         self.staying()?;
         if stays {
@@ -131,8 +133,10 @@ impl Show<'_> {
         if let (Some(theirs), Some(ours)) = (theirs, ours) {
             rows.extend(self.sizes(theirs, ours));
         }
-        let clients = STAYING.clients;
-        let title = format!("{clients} clients that stay connected; pgweir has {SERVERS} servers");
+        let title = format!(
+            "{} clients that stay connected (pgweir: {SERVERS} server connections)",
+            STAYING.clients
+        );
         self.page.table(&title, &rows)
     }
 

@@ -8,6 +8,7 @@
 //! Bold type and the line that says what is being measured are for terminals only. Knows no more
 //! of the figures than how to write and to compare them.
 
+use std::cell::Cell;
 use std::env;
 use std::io::{IsTerminal, Write};
 
@@ -25,7 +26,15 @@ pub(crate) struct Row {
 /// Standard output, and standard error for what need not be kept.
 pub(crate) struct Page {
     is_bold: bool,
-    shows_progress: bool,
+    progress: Cell<Progress>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// There is no terminal to show it on.
+    Hidden,
+    Shown,
+    Cleared,
 }
 
 impl Page {
@@ -33,9 +42,11 @@ impl Page {
     pub(crate) fn new() -> Self {
         let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let is_shown = std::io::stderr().is_terminal() && !is_plain;
+        let progress = if is_shown { Progress::Cleared } else { Progress::Hidden };
         Self {
             is_bold: std::io::stdout().is_terminal() && !is_plain,
-            shows_progress: std::io::stderr().is_terminal() && !is_plain,
+            progress: Cell::new(progress),
         }
     }
 
@@ -44,7 +55,7 @@ impl Page {
     /// # Errors
     /// When it cannot be written, as when its reader has gone.
     pub(crate) fn line(&self, line: &str) -> Result<(), Unfinished> {
-        self.show_progress("");
+        self.clear_progress();
         let mut out = std::io::stdout();
         writeln!(out, "{}", line.trim_end()).map_err(Unfinished::io("writing"))
     }
@@ -70,9 +81,19 @@ impl Page {
 
     /// Shows on a terminal what is going on, until something else is written.
     pub(crate) fn show_progress(&self, doing: &str) {
-        if self.shows_progress {
-            // Nobody misses it.
-            let _ = write!(std::io::stderr(), "\r\x1b[K{doing}");
+        self.clear_progress();
+        if self.progress.get() == Progress::Cleared {
+            // Nobody misses it if it cannot be written.
+            let _ = write!(std::io::stderr(), "{doing} ...");
+            self.progress.set(Progress::Shown);
+        }
+    }
+
+    /// Takes away what shows the progress.
+    pub(crate) fn clear_progress(&self) {
+        if self.progress.get() == Progress::Shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            self.progress.set(Progress::Cleared);
         }
     }
 }
