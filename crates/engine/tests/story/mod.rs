@@ -11,12 +11,16 @@
 //! ```
 //!
 //! `script` plays a file and prints what happens, `stage` is where, `conf` its configuration.
+//! `crowd` has no file: clients that `talk` at random, with a small PostgreSQL each (`postgres`).
 
 pub(crate) mod conf;
+pub(crate) mod crowd;
 pub(crate) mod dice;
 pub(crate) mod ear;
 pub(crate) mod journal;
 pub(crate) mod message;
+pub(crate) mod postgres;
 pub(crate) mod script;
 pub(crate) mod stage;
+pub(crate) mod talk;
 pub(crate) mod words;

@@ -139,6 +139,9 @@ impl Stage {
 
     /// The peer says something.
     pub(crate) fn say(&mut self, name: &str, bytes: Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
         self.conn(name).inbox.push_back(Input::Bytes(bytes));
     }
 
@@ -200,6 +203,11 @@ impl Stage {
             }
         }
         while self.step() {}
+    }
+
+    /// Lets a few things happen; false when nothing can.
+    pub(crate) fn nudge(&mut self, steps: usize) -> bool {
+        (0..steps).filter(|_| self.step()).count() > 0
     }
 
     /// Ends every connection and checks that nothing is left.
