@@ -152,7 +152,7 @@ impl Client {
     pub fn enter(&mut self, login: &Login) -> Result<(), Refusal> {
         let mut scram = ScramClient::new(nonce());
         loop {
-            let message = self.next();
+            let message = self.next_message();
             match message.tag {
                 tag::backend::AUTHENTICATION => self.prove(&message.body, login, &mut scram),
                 tag::backend::BACKEND_KEY_DATA => {
@@ -241,7 +241,7 @@ impl Client {
     pub fn reply(&mut self) -> Reply {
         let mut messages = Vec::new();
         loop {
-            let message = self.try_next().unwrap_or_else(|lost| {
+            let message = self.try_message().unwrap_or_else(|lost| {
                 panic!("{lost:?} instead of the rest of an answer that began with {messages:?}")
             });
             let is_last = message.tag == tag::backend::READY_FOR_QUERY;
@@ -256,8 +256,8 @@ impl Client {
     ///
     /// # Panics
     /// When the connection ends before.
-    pub fn next(&mut self) -> Message {
-        self.try_next().unwrap_or_else(|lost| panic!("{lost:?} instead of a message"))
+    pub fn next_message(&mut self) -> Message {
+        self.try_message().unwrap_or_else(|lost| panic!("{lost:?} instead of a message"))
     }
 
     /// Waits for as many messages as there are tags, which must be these.
@@ -265,7 +265,7 @@ impl Client {
     /// # Panics
     /// When others come.
     pub fn expect(&mut self, expected: &str) -> Vec<Message> {
-        let messages: Vec<Message> = expected.chars().map(|_| self.next()).collect();
+        let messages: Vec<Message> = expected.chars().map(|_| self.next_message()).collect();
         assert_eq!(tags(&messages), expected, "{messages:?}");
         messages
     }
@@ -277,7 +277,7 @@ impl Client {
     ///
     /// # Panics
     /// When the other side is silent for too long, or speaks another protocol.
-    pub fn try_next(&mut self) -> Result<Message, Lost> {
+    pub fn try_message(&mut self) -> Result<Message, Lost> {
         loop {
             let rest = &self.received[self.read..];
             let head = wire::header(rest).expect("the header of a message");
@@ -329,7 +329,7 @@ impl Client {
     pub fn rest(&mut self) -> (Vec<Message>, Lost) {
         let mut messages = Vec::new();
         loop {
-            match self.try_next() {
+            match self.try_message() {
                 Ok(message) => messages.push(message),
                 Err(lost) => return (messages, lost),
             }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! server(15) ──► PostgreSQL, shared by all tests of one process; own(15, …) for one test alone
-//! Ini ──► Pooler ──► Client (any bytes, on crate wire), psql, pgbench, Python ──► drop: ended in order
+//! Ini ──► Pooler ──► Client (any bytes), psql, pgbench, Python ──► drop: ended in order
 //! ```
 //!
 //! Tests run in parallel and on free ports. A [`Pooler`] that has died, has logged a panic or does

@@ -11,8 +11,9 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{cell::RefCell, thread};
 
 use rustix::process::{Pid, Signal, kill_process};
 use scratch::{Folder, Leash, free_port, unprivileged};
@@ -26,7 +27,8 @@ use crate::wait::eventually;
 pub struct Pooler {
     /// Its TCP port on 127.0.0.1.
     pub port: u16,
-    process: RefCell<Child>,
+    pid: u32,
+    process: Mutex<Child>,
     is_over: bool,
     _leash: Leash,
     folder: Folder,
@@ -44,8 +46,8 @@ impl Pooler {
             let mut process = launch(folder.path());
             let leash = Leash::hold(&process).unwrap_or_else(|error| panic!("{error}"));
             if wait_for_start(folder.path(), &mut process) {
-                let process = RefCell::new(process);
-                return Self { port, process, is_over: false, _leash: leash, folder };
+                let (pid, process) = (process.id(), Mutex::new(process));
+                return Self { port, pid, process, is_over: false, _leash: leash, folder };
             }
             let _ = process.kill();
             let _ = process.wait();
@@ -115,7 +117,7 @@ impl Pooler {
 
     /// Its process id.
     pub fn pid(&self) -> u32 {
-        self.process.borrow().id()
+        self.pid
     }
 
     /// Its memory, in bytes.
@@ -174,7 +176,11 @@ impl Pooler {
     /// # Panics
     /// If it cannot be waited for.
     pub fn is_running(&self) -> bool {
-        self.process.borrow_mut().try_wait().expect("a child").is_none()
+        self.process().try_wait().expect("a child").is_none()
+    }
+
+    fn process(&self) -> MutexGuard<'_, Child> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for its end, which a test has asked for.
@@ -183,7 +189,7 @@ impl Pooler {
     /// If it does not end.
     pub fn end(mut self) -> (ExitStatus, String) {
         self.is_over = true;
-        let status = wait_for_end(&mut self.process.borrow_mut());
+        let status = wait_for_end(&mut self.process());
         let status = status.unwrap_or_else(|| panic!("it does not end:\n{}", self.log()));
         (status, self.log())
     }
@@ -191,7 +197,7 @@ impl Pooler {
     /// Kills it, as a crash would.
     pub fn kill(mut self) -> Folder {
         self.is_over = true;
-        let mut process = self.process.borrow_mut();
+        let mut process = self.process();
         process.kill().expect("a running process");
         process.wait().expect("a child");
         drop(process);
@@ -205,7 +211,7 @@ impl Pooler {
             return Some("the pooler has died".to_owned());
         }
         self.signal(Signal::TERM);
-        let status = wait_for_end(&mut self.process.borrow_mut());
+        let status = wait_for_end(&mut self.process());
         match status {
             None => Some("the pooler does not end though its clients have left".to_owned()),
             Some(status) if !status.success() => Some(format!("the pooler ended with {status}")),
@@ -218,7 +224,7 @@ impl Pooler {
 impl Drop for Pooler {
     fn drop(&mut self) {
         let fault = if self.is_over || thread::panicking() { None } else { self.finish() };
-        let mut process = self.process.borrow_mut();
+        let mut process = self.process();
         let _ = process.kill();
         let _ = process.wait();
         drop(process);

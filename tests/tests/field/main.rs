@@ -10,5 +10,12 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test says by a panic that it has failed")]
 
+mod cancel;
 mod extended;
+mod leaving;
+mod limits;
+mod logins;
+mod outage;
+mod parameters;
+mod pgbench;
 mod psql;
