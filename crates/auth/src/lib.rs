@@ -10,7 +10,8 @@
 //! | `userlist` | the users of `auth_file` |
 //! | `entropy` | salts and nonces from one seed |
 //!
-//! Everything is a function of its arguments: randomness is passed in as bytes or as a seed, nothing
+//! Everything is a function of its arguments: randomness is passed in as bytes or as a seed,
+//! nothing
 //! is read or sent.
 #![forbid(unsafe_code)]
 #![cfg_attr(

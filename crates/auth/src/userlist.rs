@@ -34,7 +34,8 @@ pub struct Complaint {
 impl Userlist {
     /// Reads the contents of an `auth_file`.
     ///
-    /// A malformed line, a user name of 128 bytes or more, or a password of 65531 bytes or more ends
+    /// A malformed line, a user name of 128 bytes or more, or a password of 65531 bytes or more
+    /// ends
     /// the reading with a complaint; an unusable SCRAM secret only locks its user.
     #[must_use]
     pub fn parse(text: &[u8]) -> (Self, Vec<Complaint>) {

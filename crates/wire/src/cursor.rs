@@ -3,7 +3,8 @@
 //! The only code that reads lengths. Each `take` either moves past what it returns or fails and
 //! moves nowhere, so that a view built from it cannot reach outside the body.
 //!
-//! Knows no messages: `frontend`, `backend`, `startup` and `fields` say what is taken in which order.
+//! Knows no messages: `frontend`, `backend`, `startup` and `fields` say what is taken in which
+//! order.
 
 use std::ffi::CStr;
 

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Every field is optional here, though PostgreSQL always sends S, V, C and M: poolers and old
-//! servers do not. Knows no texts of its own. Source: PostgreSQL's manual, "Error and Notice Message
+//! servers do not. Knows no texts of its own. Source: PostgreSQL's manual, "Error and Notice
+//! Message
 //! Fields" and "PostgreSQL Error Codes".
 
 use crate::Malformed;
@@ -29,7 +30,8 @@ impl<'a> Fields<'a> {
         Ok(Self { body })
     }
 
-    /// Returns the severity: the untranslated one (V, since PostgreSQL 9.6) if there is one, else S.
+    /// Returns the severity: the untranslated one (V, since PostgreSQL 9.6) if there is one, else
+    /// S.
     pub fn severity(&self) -> Option<&'a [u8]> {
         self.field(b'V').or_else(|| self.field(b'S'))
     }

@@ -6,7 +6,8 @@
 //! client ──► PasswordMessage, SASLInitialResponse        SASLResponse is its raw body
 //! ```
 //!
-//! Each function takes the body behind the five header bytes. Bytes that are left over are an error,
+//! Each function takes the body behind the five header bytes. Bytes that are left over are an
+//! error,
 //! as in PostgreSQL. Knows neither order nor meaning: names are bytes and kinds are not judged.
 
 use crate::Malformed;

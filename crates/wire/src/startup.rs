@@ -45,7 +45,8 @@ pub enum Packet<'a> {
 /// Why a first packet cannot be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartupError {
-    /// The length field, in bytes: under 8, over [`STARTUP_MAX`], or not 8 in an encryption request.
+    /// The length field, in bytes: under 8, over [`STARTUP_MAX`], or not 8 in an encryption
+    /// request.
     BadLength(u32),
     /// Protocol 2, last spoken by PostgreSQL 13.
     Version2,

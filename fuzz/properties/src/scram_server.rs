@@ -1,7 +1,8 @@
 //! The two messages of a client that logs in with SCRAM, separated by a line feed.
 //!
 //! ```text
-//! client-first ──► ScramServer ──► server-first: the client's nonce, longer, and the verifier's salt
+//! client-first ──► ScramServer ──► server-first: the client's nonce, longer, and the verifier's
+//! salt
 //! client-final ──► ScramServer ──► refused, unless the client knows the keys
 //! ```
 //!

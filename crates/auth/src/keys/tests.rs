@@ -1,4 +1,5 @@
-//! Keys and verifiers against PostgreSQL 15's `pg_authid.rolpassword` and RFC 7914's PBKDF2 vectors.
+//! Keys and verifiers against PostgreSQL 15's `pg_authid.rolpassword` and RFC 7914's PBKDF2
+//! vectors.
 
 use super::*;
 

@@ -69,7 +69,8 @@ pub(crate) fn known(secret: Option<&Secret>, mock: Verifier, salt: &[u8]) -> Kno
 }
 
 impl Authentication {
-    /// Begins with the verifier at hand; or, with `None`, when [`derived`](Self::derived) brings it.
+    /// Begins with the verifier at hand; or, with `None`, when [`derived`](Self::derived) brings
+    /// it.
     pub(crate) fn begin(request: Request, verifier: Option<Verifier>) -> Self {
         let step = verifier.map_or(Step::Deriving, Step::Offered);
         Self { request, step }

@@ -2,7 +2,8 @@
 //!
 //!     client ──► SSLRequest, GSSENCRequest ──► we: N (each at most once)
 //!     client ──► CancelRequest             ──► we: nothing, ever
-//!     client ──► StartupMessage            ──► we: NegotiateProtocolVersion, if it wants the future
+//!     client ──► StartupMessage            ──► we: NegotiateProtocolVersion, if it wants the
+//! future
 //!
 //! Nothing may be buffered behind a request for encryption: whoever could put plaintext there would
 //! have it taken for encrypted (CVE-2021-3935).

@@ -144,6 +144,12 @@ impl Engine {
             },
             _ => &[],
         };
+        if head.tag == backend::ERROR_RESPONSE && self.is_left_alone(id) {
+            // It has answered everything: this is the end of a free server, and nobody else's.
+            let reason = Reason::ServerMovedOn("server sent error while idle");
+            self.servers[id].fate = Fate::Close(reason);
+            return Verdict::Drop(head.total);
+        }
         let heard = self.servers[id].outstanding.heard(head.tag);
         match head.tag {
             backend::READY_FOR_QUERY => match wire::backend::ready_for_query(whole) {
@@ -163,6 +169,15 @@ impl Engine {
                 self.end_server(id, &Reason::ServerDesync("server answered what nobody asked"), now)
             }
         }
+    }
+
+    /// Whether a linked server has nothing to do with its client any more, though the client may
+    /// not have taken everything yet.
+    fn is_left_alone(&self, id: Id<Server>) -> bool {
+        let server = &self.servers[id];
+        self.pool(server.pool).target.mode == config::PoolMode::Transaction
+            && server.status == TransactionStatus::Idle
+            && server.outstanding.is_settled()
     }
 
     /// ReadyForQuery: a query cycle ends when nothing is outstanding, a transaction when the

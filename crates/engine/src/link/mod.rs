@@ -30,7 +30,8 @@ pub(crate) enum Phase {
 
 /// Whether this server may be given to somebody else: the one place that decides it.
 ///
-/// The client's parameters have been set, a ReadyForQuery with status idle has come after the client's last message, nothing is
+/// The client's parameters have been set, a ReadyForQuery with status idle has come after the
+/// client's last message, nothing is
 /// outstanding and no batch is open, no message is half way in either direction, and what the
 /// client has said has left. (That the client has *taken* everything is asked in
 /// [`may_release`]; a client that leaves needs nothing more.)

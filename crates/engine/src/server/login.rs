@@ -4,7 +4,8 @@
 //!     server ──► AuthenticationCleartextPassword ──► we: PasswordMessage
 //!     server ──► AuthenticationMD5Password       ──► we: PasswordMessage, md5 proof
 //!     server ──► AuthenticationSASL ──► we: SASLInitialResponse
-//!                AuthenticationSASLContinue ──► we: SASLResponse (keys learnt, or derived elsewhere)
+//!                AuthenticationSASLContinue ──► we: SASLResponse (keys learnt, or derived
+//! elsewhere)
 //!                AuthenticationSASLFinal
 //!     server ──► AuthenticationOk, ParameterStatus…, BackendKeyData, ReadyForQuery
 //!

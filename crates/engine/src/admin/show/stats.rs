@@ -59,8 +59,8 @@ pub(crate) fn line(counted: &Counters, micros: u64) -> String {
     let [.., parses, server_parses, binds] = row(&averages);
     format!(
         "stats: {} xacts/s, {} queries/s, {parses} client parses/s, {server_parses} server \
-         parses/s, {binds} binds/s, {} client logins/s, in {} B/s, out {} B/s, xact {} us, query {} us, \
-         wait {} us",
+         parses/s, {binds} binds/s, {} client logins/s, in {} B/s, out {} B/s, xact {} us, \
+         query {} us, wait {} us",
         averages.transactions,
         averages.queries,
         averages.logins,
