@@ -16,9 +16,11 @@ use crate::ids::Id;
 use crate::link::Phase;
 use crate::pool::route;
 use crate::reason::Reason;
+use crate::server::Server;
 use crate::stream::{Source, Verdict};
 use crate::time::Time;
-use wire::{Header, tag, write};
+use wire::tag::frontend;
+use wire::{Header, write};
 
 impl Engine {
     pub(super) fn client_received(&mut self, id: Id<Client>, bytes: &[u8], now: Time) {
@@ -126,13 +128,15 @@ impl Engine {
             (Said::Request, None) => {
                 self.seek(id, now);
                 match self.clients.find(id).map(|client| &client.stage) {
-                    Some(Stage::Linked(server)) => self.client_talks(id, *server, head, now),
+                    Some(Stage::Linked(server)) => {
+                        self.client_talks(id, *server, (head, rest), now)
+                    }
                     Some(_) => Verdict::Hold,
                     None => Verdict::Gone,
                 }
             }
             (Said::Request | Said::Sequel, Some(server)) => {
-                self.client_talks(id, server, head, now)
+                self.client_talks(id, server, (head, rest), now)
             }
             // PgBouncer: COPY data that comes too late, and a Flush with nothing to flush.
             (Said::Sequel, None) => Verdict::Drop(head.total),
@@ -145,17 +149,25 @@ impl Engine {
     fn client_talks(
         &mut self,
         id: Id<Client>,
-        server: Id<crate::server::Server>,
-        head: Header,
+        server_id: Id<Server>,
+        (head, rest): (Header, &[u8]),
         now: Time,
     ) -> Verdict {
-        let (client, server) = (&mut self.clients[id], &mut self.servers[server]);
+        let server = &mut self.servers[server_id];
         if !server.link().is_some_and(|link| link.phase == Phase::Talking) {
             return Verdict::Hold;
         }
         if server.outstanding.is_full() {
             return self.end_client(id, &Reason::TooManyRequests, now);
         }
+        let named = matches!(head.tag, frontend::PARSE | frontend::BIND | frontend::DESCRIBE);
+        if named && head.total as usize > wire::HEADER {
+            let Some(name) = rest.get(wire::HEADER) else {
+                return Verdict::Need(wire::HEADER as u32 + 1);
+            };
+            self.guard_unnamed(id, server_id, head.tag, *name == 0);
+        }
+        let (client, server) = (&mut self.clients[id], &mut self.servers[server_id]);
         server.outstanding.asked(head.tag);
         client.times.requested = now;
         if client.times.query == Time::NEVER {
@@ -168,6 +180,21 @@ impl Engine {
             }
         }
         Verdict::Pass(head.total)
+    }
+
+    /// Sees to it that a client never uses the unnamed statement of another one, which the server
+    /// may still have: that is closed first, so that PostgreSQL itself says that there is none.
+    fn guard_unnamed(&mut self, id: Id<Client>, server: Id<Server>, tag: u8, unnamed: bool) {
+        let owner = self.servers[server].unnamed_of;
+        if tag == frontend::PARSE {
+            if unnamed {
+                self.servers[server].unnamed_of = Some(id);
+            }
+        } else if owner != Some(id) {
+            self.servers[server].unnamed_of = Some(id);
+            self.servers[server].outstanding.closed();
+            self.tell_server(server, |out| write::close(out, b'S', b""));
+        }
     }
 
     fn client_starts(&mut self, id: Id<Client>, rest: &[u8], now: Time) -> Verdict {
@@ -283,7 +310,7 @@ impl Engine {
             Ok(None) => return Verdict::Need(wire::HEADER as u32),
             Err(_) => return self.end_client(id, &startup::bad_header(rest), now),
         };
-        if head.tag != tag::frontend::PASSWORD {
+        if head.tag != frontend::PASSWORD {
             return self.end_client(id, &Reason::BadPacket, now);
         }
         if head.total > authenticate::MESSAGE_MAX {

@@ -28,6 +28,8 @@ enum Request {
     Describe,
     Execute,
     Close,
+    /// Our own Close of the unnamed statement, ahead of a message of the client's batch.
+    OwnClose,
     Sync,
     /// CopyDone or CopyFail; never answered by itself.
     CopyEnd,
@@ -40,7 +42,15 @@ enum Request {
 impl Request {
     /// Whether it belongs to a batch, which only Sync ends.
     fn is_of_batch(self) -> bool {
-        matches!(self, Self::Parse | Self::Bind | Self::Describe | Self::Execute | Self::Close)
+        matches!(
+            self,
+            Self::Parse
+                | Self::Bind
+                | Self::Describe
+                | Self::Execute
+                | Self::Close
+                | Self::OwnClose
+        )
     }
 }
 
@@ -136,6 +146,12 @@ impl Outstanding {
         self.queue.push_back(request);
     }
 
+    /// Notes that a Close of the unnamed statement goes to the server, ahead of the client's next
+    /// message.
+    pub(crate) fn closed(&mut self) {
+        self.queue.push_back(Request::OwnClose);
+    }
+
     /// Notes that a probe goes to the server.
     pub(crate) fn probed(&mut self) {
         self.queue.push_back(Request::Probe);
@@ -159,6 +175,10 @@ impl Outstanding {
         match tag {
             backend::PARSE_COMPLETE => self.answers(Request::Parse),
             backend::BIND_COMPLETE => self.answers(Request::Bind),
+            backend::CLOSE_COMPLETE if self.queue.front() == Some(&Request::OwnClose) => {
+                self.pop();
+                Heard::Swallow
+            }
             backend::CLOSE_COMPLETE => self.answers(Request::Close),
             backend::ROW_DESCRIPTION | backend::NO_DATA => {
                 if self.queue.front() == Some(&Request::Describe) {

@@ -32,6 +32,8 @@ pub(crate) struct Server {
     pub(crate) stream: Stream,
     pub(crate) outbox: Outbox,
     pub(crate) outstanding: Outstanding,
+    /// Whose unnamed statement the server has, as far as is known; nobody else may use it.
+    pub(crate) unnamed_of: Option<Id<crate::client::Client>>,
     pub(crate) status: TransactionStatus,
     pub(crate) params: Arc<Params>,
     /// Process id and secret with which the server's query can be cancelled.
@@ -158,6 +160,7 @@ impl Server {
             stream: Stream::new(),
             outbox: Outbox::new(),
             outstanding: Outstanding::new(),
+            unnamed_of: None,
             status: TransactionStatus::Idle,
             params: Arc::default(),
             key: None,
