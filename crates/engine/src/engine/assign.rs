@@ -22,6 +22,9 @@ use crate::reason::Reason;
 use crate::server::{Errand, Fate, Purpose, Server, Stage};
 use crate::time::Time;
 
+/// PgBouncer's words for a server that is one too many.
+pub(super) const SURPLUS: &str = "too many servers in the pool";
+
 /// The most pools of one worker: clients may name databases that are made from the template `*`.
 const POOLS_MAX: usize = 10_000;
 
@@ -168,6 +171,10 @@ impl Engine {
             }
             (Fate::Close(reason), _) => Some(reason.clone()),
             _ => match self.pool(server.pool).door {
+                // Its size has been lowered, and waiters may never leave a server idle.
+                Door::Open if self.pool(server.pool).is_over_size() => {
+                    Some(Reason::ServerMovedOn(SURPLUS))
+                }
                 Door::Open => None,
                 Door::Paused => Some(Reason::Paused),
                 Door::Removed => Some(Reason::DatabaseRemoved),
@@ -320,10 +327,9 @@ impl Engine {
         let oldest = self.oldest_wait(pool_id).filter(|_| self.pool(pool_id).door == Door::Open);
         let by = self.me;
         let pool = self.pool_mut(pool_id);
-        let key = pool.key.clone();
         let mail = match pool.share.ask(oldest, now) {
-            Ask::Borrow(since) => Some(Mail::Borrow { pool: key, by, since }),
-            Ask::Withdraw => Some(Mail::Withdraw { pool: key, by }),
+            Ask::Borrow(since) => Some(Mail::Borrow { pool: pool.key.clone(), by, since }),
+            Ask::Withdraw => Some(Mail::Withdraw { pool: pool.key.clone(), by }),
             Ask::Nothing => None,
         };
         let next = pool.share.next_ask(oldest);

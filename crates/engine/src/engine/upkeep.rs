@@ -9,6 +9,7 @@ use std::sync::Arc;
 use config::CheckQuery;
 
 use super::Engine;
+use super::assign::SURPLUS;
 use super::cancel::CANCEL_WAIT_TIMEOUT;
 use crate::client::{Client, Stage as ClientStage};
 use crate::command::{Command, Shutdown};
@@ -251,7 +252,7 @@ impl Engine {
         for _ in 0..surplus {
             let pool = self.pool(id);
             let Some(&server) = pool.idle.front().or_else(|| pool.used.front()) else { return };
-            let reason = Reason::ServerMovedOn("too many servers in the pool");
+            let reason = Reason::ServerMovedOn(SURPLUS);
             self.close_server(server, &reason, now);
         }
     }

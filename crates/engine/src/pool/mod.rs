@@ -233,6 +233,11 @@ impl Pool {
         (lasting && nobody).then(|| Arc::clone(&failed.failure))
     }
 
+    /// Whether it has more servers, over all workers, than it may have.
+    pub(crate) fn is_over_size(&self) -> bool {
+        self.target.size > 0 && self.slots.open() > self.target.size
+    }
+
     /// Takes a client off the lists of those that wait, and names who wanted its query cancelled.
     pub(crate) fn forget_client(&mut self, client: Id<Client>) -> Vec<Requester> {
         if self.waiting.front() == Some(&client) {
