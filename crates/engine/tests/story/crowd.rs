@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::conf::Conf;
 use super::dice::Dice;
+use super::message::show_frontend;
 use super::postgres::Postgres;
 use super::stage::{Event, Stage};
 use super::talk::talk;
@@ -29,8 +30,9 @@ pub(crate) fn play(seed: u64) -> Result<(), String> {
     for number in 0..2 + dice.below(4) {
         crowd.enter(format!("C{number}"), number % usize::from(workers), &mut dice);
     }
+    // So many vain attempts in a row are no accident.
     let mut idle = 0;
-    while idle < 50 {
+    while idle < 200 {
         let busy = match dice.below(5) {
             0 | 1 => crowd.clients_talk(&mut dice),
             2 => crowd.servers_answer(&mut dice),
@@ -39,7 +41,7 @@ pub(crate) fn play(seed: u64) -> Result<(), String> {
         };
         crowd.answer_events();
         idle = if busy { 0 } else { idle + 1 };
-        if idle == 40 {
+        if idle == 100 {
             crowd.stage.wait(20_000);
             crowd.answer_events();
         }
@@ -56,6 +58,8 @@ struct Crowd {
 }
 
 struct Client {
+    /// Everything that it says, for those who look for the fault.
+    says: String,
     /// What it still has to say.
     talk: std::vec::IntoIter<Vec<u8>>,
     /// What it must have heard behind its welcome when all is said.
@@ -85,8 +89,9 @@ impl Crowd {
         write::startup(&mut packet, wire::PROTOCOL_3_0, &parameters);
         self.stage.accept(&name, worker as u8);
         self.stage.say(&name, packet);
-        let (talk, rude) = (said.into_iter(), dice.once_in(6));
-        self.clients.insert(name, Client { talk, due, rude, gone: false });
+        let says = said.iter().map(|message| show_frontend(message)).collect::<Vec<_>>();
+        let (says, talk, rude) = (says.join(", "), said.into_iter(), dice.once_in(6));
+        self.clients.insert(name, Client { says, talk, due, rude, gone: false });
     }
 
     /// Some client says something more; false when nobody has anything to say.
@@ -186,7 +191,7 @@ impl Crowd {
             };
             if !right {
                 let [due, heard] = [&client.due, heard].map(kinds);
-                return Err(format!("{name}\n- {due}\n+ {heard}"));
+                return Err(format!("{name} says {}\n- {due}\n+ {heard}", client.says));
             }
         }
         let dirty = |(name, server): &(&String, &Server)| {

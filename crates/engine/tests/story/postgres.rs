@@ -5,9 +5,11 @@
 //! message ──► what PostgreSQL answers: rows, errors, COPY, skipping to Sync, transaction states
 //! ```
 //!
-//! Its SQL is one word: `begin`, `commit`, `rollback`, `fail`, `copy`, `out`, `notice`, nothing at all, or
-//! `SET application_name='…';`. Everything else is a query that returns itself and the
-//! application_name that it ran under.
+//! Its SQL is a verb and who says it, as in `begin me`: begin, commit, rollback, fail, unparsable,
+//! copy, doomed (a COPY that fails before it has read anything), out, notice; `DISCARD ALL` and
+//! `SET application_name='…';`; and nothing at all. Everything else is a query that returns itself
+//! and the application_name that it ran under. Panics when somebody interferes in what somebody else
+//! has begun.
 
 use wire::{Report, TransactionStatus, frontend, tag, write};
 
@@ -18,6 +20,8 @@ pub(crate) struct Postgres {
     status: TransactionStatus,
     /// A message of a batch has been acted on, and no Sync or Query has ended the batch.
     batch_open: bool,
+    /// Whose batch or transaction it is, if anybody's.
+    owner: Vec<u8>,
     name: Vec<u8>,
     statement: Vec<u8>,
     portal: Vec<u8>,
@@ -41,6 +45,7 @@ impl Postgres {
             stage: Stage::Answering,
             status: TransactionStatus::Idle,
             batch_open: false,
+            owner: Vec::new(),
             name: application_name.to_vec(),
             statement: Vec::new(),
             portal: Vec::new(),
@@ -69,8 +74,9 @@ impl Postgres {
     fn acts(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) {
         match tag {
             tag::frontend::QUERY => {
-                self.batch_open = false;
                 let sql = frontend::query(body).expect("a Query").to_vec();
+                self.belongs_to(&sql);
+                self.batch_open = false;
                 if !self.run(&sql, true, out) {
                     write::ready_for_query(out, self.status);
                 }
@@ -95,6 +101,9 @@ impl Postgres {
             | tag::frontend::DESCRIBE
             | tag::frontend::EXECUTE
             | tag::frontend::CLOSE => {
+                if let (tag::frontend::PARSE, Ok(parse)) = (tag, frontend::parse(body)) {
+                    self.belongs_to(parse.query);
+                }
                 self.batch_open = true;
                 self.batch(tag, body, out);
             }
@@ -103,12 +112,28 @@ impl Postgres {
         }
     }
 
+    /// Notes who says this, and that nobody else is in the middle of something.
+    fn belongs_to(&mut self, sql: &[u8]) {
+        let who = match verb(sql) {
+            b"SET" | b"DISCARD" => &[],
+            _ => sql.split(|byte| *byte == b' ').nth(1).unwrap_or_default(),
+        };
+        if self.is_clean() {
+            self.owner = who.to_vec();
+        } else if !who.is_empty() {
+            let free = self.owner.is_empty() || self.owner == who;
+            assert!(free, "{} interferes with {}", who.escape_ascii(), self.owner.escape_ascii());
+            self.owner = who.to_vec();
+        }
+    }
+
     fn batch(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) {
         match tag {
             tag::frontend::PARSE => {
                 let parse = frontend::parse(body).expect("a Parse");
-                let ends = matches!(parse.query, b"commit" | b"rollback" | b"");
-                if parse.query == b"unparsable" || self.status == TransactionStatus::Failed && !ends
+                let ends = matches!(verb(parse.query), b"commit" | b"rollback" | b"");
+                if verb(parse.query) == b"unparsable"
+                    || self.status == TransactionStatus::Failed && !ends
                 {
                     return self.fail_batch("42601", out);
                 }
@@ -147,7 +172,7 @@ impl Postgres {
             true => postgres.fail("22012", out),
             false => postgres.fail_batch("22012", out),
         };
-        match sql {
+        match verb(sql) {
             b"" => write::empty_query_response(out),
             b"commit" | b"rollback" => {
                 self.status = TransactionStatus::Idle;
@@ -164,6 +189,10 @@ impl Postgres {
                 write::copy_in_response(out, 1);
                 return true;
             }
+            b"doomed" => {
+                write::copy_in_response(out, 1);
+                fail(self, out);
+            }
             b"out" => {
                 write::copy_out_response(out, 1);
                 write::copy_data(out, b"1\n");
@@ -175,7 +204,7 @@ impl Postgres {
                 write::notification_response(out, 7, b"channel", b"payload");
                 write::command_complete(out, "DO");
             }
-            b"DISCARD ALL" => {
+            b"DISCARD" => {
                 self.name.clear();
                 write::parameter_status(out, b"application_name", b"");
                 write::command_complete(out, "DISCARD ALL");
@@ -233,6 +262,10 @@ impl Postgres {
         }
         write::error_report(out, &report("ERROR", code));
     }
+}
+
+fn verb(sql: &[u8]) -> &[u8] {
+    sql.split(|byte| *byte == b' ').next().unwrap_or_default()
 }
 
 fn report<'a>(severity: &'a str, code: &'a str) -> Report<'a> {

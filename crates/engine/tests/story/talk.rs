@@ -23,11 +23,11 @@ struct Talk<'a> {
 impl Talk<'_> {
     fn unit(&mut self, dice: &mut Dice) {
         if dice.once_in(4) {
-            self.query("begin");
+            self.act("begin");
             for _ in 0..dice.below(4) {
                 self.work(dice);
             }
-            self.query(dice.pick(&["commit", "rollback"]));
+            self.act(dice.pick(&["commit", "rollback"]));
         } else {
             self.work(dice);
         }
@@ -36,7 +36,10 @@ impl Talk<'_> {
     fn work(&mut self, dice: &mut Dice) {
         match dice.below(12) {
             0..=2 => self.select(),
-            3 => self.query(dice.pick(&["fail", "", "out", "notice"])),
+            3 => match dice.pick(&["fail", "", "out", "notice"]) {
+                "" => self.query(""),
+                verb => self.act(verb),
+            },
             4..=6 => self.batch(dice),
             7 => self.copy(dice),
             8 => self.batch_copy(dice),
@@ -61,10 +64,10 @@ impl Talk<'_> {
             self.count += 1;
             let select = format!("select {} {}", self.who, self.count);
             let sql = match dice.below(8) {
-                0 => "fail",
-                1 => "unparsable",
-                2 => "",
-                _ => &select,
+                0 => format!("fail {}", self.who),
+                1 => format!("unparsable {}", self.who),
+                2 => String::new(),
+                _ => select,
             };
             let statement: &[u8] = if dice.once_in(10) { b"missing" } else { b"" };
             self.say(|out| write::parse(out, b"", sql.as_bytes(), &[]));
@@ -90,13 +93,14 @@ impl Talk<'_> {
     }
 
     fn copy(&mut self, dice: &mut Dice) {
-        self.query("copy");
+        self.act(dice.pick(&["copy", "copy", "doomed"]));
         self.rows(dice);
     }
 
     fn batch_copy(&mut self, dice: &mut Dice) {
-        let sql: &[u8] = if dice.once_in(8) { b"fail" } else { b"copy" };
-        self.say(|out| write::parse(out, b"", sql, &[]));
+        let verb = dice.pick(&["copy", "copy", "copy", "doomed", "fail"]);
+        let sql = format!("{verb} {}", self.who);
+        self.say(|out| write::parse(out, b"", sql.as_bytes(), &[]));
         self.say(|out| write::bind(out, b"", b"", &[], &[], &[]));
         self.say(|out| write::execute(out, b"", 0));
         for _ in 0..dice.below(3) {
@@ -128,6 +132,11 @@ impl Talk<'_> {
     fn select(&mut self) {
         self.count += 1;
         let sql = format!("select {} {}", self.who, self.count);
+        self.query(&sql);
+    }
+
+    fn act(&mut self, verb: &str) {
+        let sql = format!("{verb} {}", self.who);
         self.query(&sql);
     }
 
