@@ -90,7 +90,9 @@ fn while_its_query_runs() {
         leave(client, exit);
         nothing_is_left(&pooler, name, &format!("{exit:?} while a query runs"));
     }
-    server.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%' AND pid <> pg_backend_pid()").unwrap();
+    let rest = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                WHERE query LIKE '%pg_sleep(30)%' AND pid <> pg_backend_pid()";
+    server.psql(rest).unwrap();
 }
 
 #[test]

@@ -11,11 +11,18 @@
 #![allow(clippy::unwrap_used, reason = "a test says by a panic that it has failed")]
 
 mod cancel;
+mod copy;
 mod extended;
+mod large;
 mod leaving;
+mod lengths;
+mod life;
 mod limits;
 mod logins;
 mod outage;
 mod parameters;
 mod pgbench;
 mod psql;
+mod psycopg;
+mod settings;
+mod slots;

@@ -117,7 +117,9 @@ fn an_immediate_shutdown_gives_one_error_and_a_restart_is_noticed() {
         for client in &mut busy {
             client.send(|out| write::query(out, b"SELECT pg_sleep(60)"));
         }
-        let count = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND state = 'active' AND pid <> pg_backend_pid()";
+        let count = "SELECT count(*) FROM pg_stat_activity
+                     WHERE query LIKE '%pg_sleep(60)%' AND state = 'active'
+                     AND pid <> pg_backend_pid()";
         eventually("their queries run", || server.psql(count).unwrap() == "4");
         let mut idle = pooler.client();
         server.stop(stop).unwrap();

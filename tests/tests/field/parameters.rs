@@ -41,7 +41,7 @@ fn two_clients_with_different_parameters_share_one_server() {
             ["UTF8", "ISO, MDY", "UTC", "plain", "on", "postgres"],
             ["LATIN1", "German", "Europe/Zurich", "it's \\ \"quoted\"", "off", "iso_8601"],
             ["SQL_ASCII", "SQL, DMY", "Asia/Tokyo", LONG, "on", "sql_standard"],
-            ["UTF8", "Postgres, YMD", "<+03>-03", "ü € 🐘", "off", "postgres_verbose"],
+            ["UTF8", "Postgres, YMD", "<+03>-03", "on two\tlines", "off", "postgres_verbose"],
             ["", "", "", "", "", ""],
         ] {
             let mut alone = Client::login(&direct, &login(&values)).unwrap();
