@@ -42,6 +42,8 @@ struct Asked {
     /// Since when the client waits that it was sent for; `None` once a server has come for it, be
     /// it for that client or for one that was older still.
     since: Option<Time>,
+    /// The request that others may still act on; `None` once it has been taken back.
+    standing: Option<Time>,
     at: Time,
 }
 
@@ -79,14 +81,24 @@ impl Share {
 
     /// What to tell the others, given since when our oldest client waits; notes that it is told.
     pub(crate) fn ask(&mut self, oldest: Option<Time>, now: Time) -> Ask {
-        let due = oldest.filter(|_| self.next_ask(oldest) <= now);
-        match (oldest, due) {
-            (_, Some(since)) => {
-                self.asked = Some(Asked { since: Some(since), at: now });
-                Ask::Borrow(since)
+        let Some(oldest) = oldest else {
+            let standing = self.asked.take().and_then(|asked| asked.standing);
+            return standing.map_or(Ask::Nothing, |_| Ask::Withdraw);
+        };
+        if self.next_ask(Some(oldest)) <= now {
+            let since = Some(oldest);
+            self.asked = Some(Asked { since, standing: since, at: now });
+            return Ask::Borrow(oldest);
+        }
+        // The client that was asked for has been served, and the next one is younger: it must not
+        // be taken for as old by those that still have the request.
+        let stale = |asked: &&mut Asked| asked.standing.is_some_and(|since| since < oldest);
+        match self.asked.as_mut().filter(stale) {
+            Some(asked) => {
+                asked.standing = None;
+                Ask::Withdraw
             }
-            (None, _) if self.asked.take().is_some() => Ask::Withdraw,
-            _ => Ask::Nothing,
+            None => Ask::Nothing,
         }
     }
 

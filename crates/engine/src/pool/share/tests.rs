@@ -24,7 +24,8 @@ fn the_next_oldest_is_announced_once_in_a_lag() {
     let (first, second) = (Time(0), Time(10));
     let at = first + LAG;
     assert_eq!(share.ask(Some(first), at), Ask::Borrow(first));
-    assert_eq!(share.ask(Some(second), at + 20), Ask::Nothing);
+    assert_eq!(share.ask(Some(second), at + 20), Ask::Withdraw, "it is not as old as the first");
+    assert_eq!(share.ask(Some(second), at + 30), Ask::Nothing);
     assert_eq!(share.next_ask(Some(second)), at + LAG);
     assert_eq!(share.ask(Some(second), at + LAG), Ask::Borrow(second));
 }
