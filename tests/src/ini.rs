@@ -27,6 +27,9 @@ pub struct Refused {
     pub log: String,
 }
 
+/// The user, and its password, that may do everything on the console.
+pub(crate) const CONSOLE: &str = "console";
+
 impl Ini {
     /// A pooler in transaction mode with two workers in front of a server, by TCP; everybody is
     /// trusted, and every database of the server can be named.
@@ -107,6 +110,12 @@ impl Ini {
         pooler::refuse(self)
     }
 
+    /// The port that a test insists on.
+    pub(crate) fn listen_port(&self) -> Option<u16> {
+        let setting = self.settings.iter().find(|(name, _)| name == "listen_port");
+        setting.and_then(|(_, value)| value.parse().ok())
+    }
+
     /// Writes the two files into a folder.
     pub(crate) fn write(&self, folder: &Path, port: u16) {
         let path = |name: &str| folder.join(name);
@@ -116,12 +125,14 @@ impl Ini {
         for (name, value) in &self.settings {
             text += &format!("{name} = {value}\n");
         }
+        text += &format!("admin_users = {CONSOLE}\n");
         for (section, lines) in [("databases", &self.databases), ("users", &self.users)] {
             text += &format!("\n[{section}]\n{}\n", lines.join("\n"));
         }
         text += self.raw.as_deref().unwrap_or("");
         let quote = |text: &str| text.replace('"', "\"\"");
-        let secrets = self.secrets.iter();
+        let console = (CONSOLE.to_owned(), CONSOLE.to_owned());
+        let secrets = self.secrets.iter().chain([&console]);
         let list: String = secrets
             .map(|(name, secret)| format!("\"{}\" \"{}\"\n", quote(name), quote(secret)))
             .collect();

@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use scratch::{Folder, Leash, free_port, unprivileged};
 
 use crate::client::{Client, Login, Place};
-use crate::ini::{Ini, Refused};
+use crate::ini::{CONSOLE, Ini, Refused};
 use crate::program::pgweir;
 use crate::wait::eventually;
 
@@ -41,7 +41,7 @@ impl Pooler {
     pub(crate) fn start(ini: &Ini) -> Self {
         let folder = Folder::new("weir").unwrap_or_else(|error| panic!("{error}"));
         for _ in 0..8 {
-            let port = free_port();
+            let port = ini.listen_port().unwrap_or_else(free_port);
             ini.write(folder.path(), port);
             let mut process = launch(folder.path());
             let leash = Leash::hold(&process).unwrap_or_else(|error| panic!("{error}"));
@@ -69,6 +69,15 @@ impl Pooler {
     /// If it is refused.
     pub fn client_in(&self, database: &str) -> Client {
         let login = Login::new("postgres", database);
+        Client::login(&self.tcp(), &login).unwrap_or_else(|refusal| panic!("{refusal:?}"))
+    }
+
+    /// Enters its console with all rights.
+    ///
+    /// # Panics
+    /// If it is refused.
+    pub fn console(&self) -> Client {
+        let login = Login::new(CONSOLE, "pgbouncer").password(CONSOLE);
         Client::login(&self.tcp(), &login).unwrap_or_else(|refusal| panic!("{refusal:?}"))
     }
 
@@ -210,13 +219,40 @@ impl Pooler {
         if !self.is_running() {
             return Some("the pooler has died".to_owned());
         }
+        let unrest = self.unrest();
         self.signal(Signal::TERM);
         let status = wait_for_end(&mut self.process());
         match status {
+            _ if unrest.is_some() => unrest,
             None => Some("the pooler does not end though its clients have left".to_owned()),
             Some(status) if !status.success() => Some(format!("the pooler ended with {status}")),
             Some(_) if self.log().contains("panicked") => Some("the pooler panicked".to_owned()),
             Some(_) => None,
+        }
+    }
+}
+
+impl Pooler {
+    /// Waits until no pool has clients or busy servers any more; returns the pools if that does not
+    /// come.
+    fn unrest(&self) -> Option<String> {
+        let mut console = self.console();
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let pools = console.run("SHOW POOLS").rows();
+            // Database, user, twelve counts of which the idle and the used servers may stay.
+            let counts = |row: &[String]| [&row[2..9], &row[11..13]].concat();
+            let is_busy = |row: &&Vec<String>| {
+                row[0] != "pgbouncer" && counts(row).iter().any(|count| count != "0")
+            };
+            let busy: Vec<_> = pools.iter().filter(is_busy).collect();
+            if busy.is_empty() {
+                return None;
+            }
+            if Instant::now() > deadline {
+                return Some(format!("pools do not come to rest: {busy:?}"));
+            }
+            thread::sleep(Duration::from_millis(5));
         }
     }
 }

@@ -292,7 +292,6 @@ fn a_batch_that_found_no_server_is_never_run() {
 }
 
 #[test]
-#[ignore = "unnamed statements are not kept apart yet; they are with prepared statements"]
 fn an_unnamed_statement_never_becomes_another_client_s() {
     let server = server(15);
     let pooler = Ini::new(server).set("default_pool_size", 1).start();

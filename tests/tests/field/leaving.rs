@@ -151,43 +151,28 @@ fn known_clients(pooler: &Pooler) -> usize {
 #[test]
 fn in_the_queue() {
     let server = server(15);
-    let name = "leaving_queue";
-    database(server, name);
-    server.psql_in(name, "CREATE TABLE t (n int)").unwrap();
-    let ini = Ini::new(server).set("default_pool_size", 1).set("max_client_conn", 50);
-    let pooler = ini.set("worker_threads", 4).start();
-    let mut holder = pooler.client_in(name);
-    holder.run("BEGIN");
-    for round in 1..=500 {
-        let mut client = pooler.client_in(name);
-        client.send(|out| write::query(out, b"INSERT INTO t VALUES (1)"));
-        client.reset();
-        if round % 40 == 0 {
-            eventually("they are known to have gone", || known_clients(&pooler) == 1);
+    for exit in [Exit::Reset, Exit::Close] {
+        let name = format!("leaving_queue_{exit:?}").to_lowercase();
+        database(server, &name);
+        server.psql_in(&name, "CREATE TABLE t (n int)").unwrap();
+        let ini = Ini::new(server).set("default_pool_size", 1).set("max_client_conn", 50);
+        let pooler = ini.set("worker_threads", 4).start();
+        let mut holder = pooler.client_in(&name);
+        holder.run("BEGIN");
+        for round in 1..=400 {
+            let mut client = pooler.client_in(&name);
+            client.send(|out| write::query(out, b"INSERT INTO t VALUES (1)"));
+            leave(client, exit);
+            if round % 40 == 0 {
+                eventually("they are known to have gone", || known_clients(&pooler) == 1);
+            }
         }
+        // Their statements were not run, and all their slots are back.
+        holder.run("COMMIT");
+        assert_eq!(holder.value("SELECT count(*) FROM t"), "0", "{exit:?}");
+        let full: Vec<Client> = (0..49).map(|_| pooler.client_in(&name)).collect();
+        assert_eq!(full.len(), 49);
     }
-    // Their statements were not run, and all their slots are back.
-    eventually("they are known to have gone", || known_clients(&pooler) == 1);
-    holder.run("COMMIT");
-    assert_eq!(holder.value("SELECT count(*) FROM t"), "0");
-    let full: Vec<Client> = (0..49).map(|_| pooler.client_in(name)).collect();
-    assert_eq!(full.len(), 49);
-}
-
-#[test]
-fn in_the_queue_without_a_reset() {
-    let server = server(15);
-    let name = "leaving_quietly";
-    let pooler = one_server(server, name, 4);
-    let mut holder = pooler.client_in(name);
-    holder.run("BEGIN");
-    for _ in 0..50 {
-        let mut client = pooler.client_in(name);
-        client.send(|out| write::query(out, b"SELECT 1"));
-    }
-    holder.run("COMMIT");
-    eventually("they are known to have gone", || known_clients(&pooler) == 1);
-    assert_eq!(holder.value("SELECT 1"), "1");
 }
 
 #[test]

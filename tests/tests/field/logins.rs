@@ -14,7 +14,8 @@ fn proving(major: u32) -> Postgres {
         ("trusted", "trust", "scram-sha-256"),
     ] {
         let sql = format!(
-            "SET password_encryption = '{encryption}'; CREATE ROLE u_{user} LOGIN PASSWORD 'pw {user}'"
+            "SET password_encryption = '{encryption}';
+             CREATE ROLE u_{user} LOGIN PASSWORD 'pw {user}'"
         );
         server.psql(&sql).unwrap();
         server.add_hba(&format!("host all u_{user} 127.0.0.1/32 {method}")).unwrap();

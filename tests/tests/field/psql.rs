@@ -87,7 +87,8 @@ fn files_are_copied_in_and_out() {
     let lines: String = (0..200_000).map(|n| format!("{n}\tline {n}\n")).collect();
     fs::write(&source, &lines).unwrap();
     let script = format!(
-        "CREATE TABLE t (n int, l text);\n\\copy t FROM '{}'\n\\copy t TO '{}'\nSELECT count(*) FROM t;",
+        "CREATE TABLE t (n int, l text);\n\\copy t FROM '{}'\n\\copy t TO '{}'\n\
+         SELECT count(*) FROM t;",
         source.display(),
         target.display(),
     );
