@@ -39,3 +39,6 @@ pub(crate) fn inspect(head: Header, limit: u32) -> Said {
     };
     if head.total > longest.min(limit) { Said::TooLong } else { said }
 }
+
+#[cfg(test)]
+mod tests;

@@ -259,3 +259,6 @@ impl Pool {
         self.used.retain(|other| *other != server);
     }
 }
+
+#[cfg(test)]
+mod tests;

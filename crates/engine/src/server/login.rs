@@ -271,3 +271,6 @@ fn no_password(secret: Option<&Secret>) -> Outcome {
         _ => failed("server login failed: no password for this user in auth_file"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -160,3 +160,6 @@ impl Outbox {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,5 @@
-//! PostgreSQL's main loop in small, as an independent model (PostgresMain in postgres.c, CopyGetData in
-//! copyfromparse.c).
+//! PostgreSQL's main loop in small, as an independent model (PostgresMain in postgres.c, CopyGetData
+//! in copyfromparse.c).
 //!
 //! ```text
 //! message ──► what PostgreSQL answers: rows, errors, COPY, skipping to Sync, transaction states
@@ -8,8 +8,8 @@
 //! Its SQL is a verb and who says it, as in `begin me`: begin, commit, rollback, fail, unparsable,
 //! copy, doomed (a COPY that fails before it has read anything), out, notice; `DISCARD ALL` and
 //! `SET application_name='…';`; and nothing at all. Everything else is a query that returns itself
-//! and the application_name that it ran under. Panics when somebody interferes in what somebody else
-//! has begun.
+//! and the application_name that it ran under. Panics when somebody interferes in what somebody
+//! else has begun.
 
 use wire::{Report, TransactionStatus, frontend, tag, write};
 

@@ -4,7 +4,7 @@
 //! A connects                     a client connects, and says nothing yet
 //! A connects app/me TimeZone=UTC …and sends a StartupMessage; `at 1` before it: to worker 1
 //! A> Query "select 1", Sync      it says something
-//! A begins 10 Query "x"*70000    it sends the first ten bytes;  A goes on [20]: the rest, or 20 more
+//! A begins 10 Query "x"*70000    it sends ten bytes;  A goes on [20]: the rest, or 20 more
 //! A closes · A breaks "reset"    its connection ends in order, or not
 //! A stops reading · A reads 100 · A reads on
 //! S1 accepts · S1 refuses "why"  a server is there, or not; it says and does what clients do

@@ -113,8 +113,8 @@ fn replication() {
 
 #[test]
 fn options() {
-    const NOT_ALLOWED: &str = "08P01 unsupported options startup parameter: only '-c config=val' and \
-                               '--config=val' are allowed";
+    const NOT_ALLOWED: &str = "08P01 unsupported options startup parameter: only \
+                               '-c config=val' and '--config=val' are allowed";
     let login = |text: &str, expected: &str| check(&[("user", "me"), ("options", text)], expected);
     login("", "me/me");
     login("  ", "me/me");

@@ -7,7 +7,7 @@ use wire::{TransactionStatus, write};
 
 use super::{Heard, Outstanding};
 
-#[allow(dead_code, reason = "stories need more of it")]
+#[allow(dead_code, clippy::duplicate_mod, reason = "other tests need more of it")]
 #[path = "../../../tests/story/dice.rs"]
 mod dice;
 #[path = "../../../tests/story/postgres.rs"]
