@@ -1,5 +1,5 @@
-//! PostgreSQL's main loop in small, as an independent model (PostgresMain in postgres.c, CopyGetData
-//! in copyfromparse.c).
+//! PostgreSQL's main loop in small, as an independent model (PostgresMain in postgres.c and
+//! CopyGetData in copyfromparse.c).
 //!
 //! ```text
 //! message ──► what PostgreSQL answers: rows, errors, COPY, skipping to Sync, transaction states
