@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! we ──► open: a socket        start: StartupMessage       prove: SCRAM, if it is asked for
-//! we ──► send: any bytes       next, reply: messages       hang_up, reset: how to leave
+//! we ──► send: any bytes       reply, rest: messages       hang_up, reset: how to leave
 //! ```
 //!
 //! It works the same against the pooler and against PostgreSQL, so that answers can be compared.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -387,14 +387,6 @@ impl Client {
         assert!(messages.is_empty(), "an answer to Terminate: {messages:?}");
     }
 
-    /// Says that nothing more will come, and keeps reading.
-    ///
-    /// # Panics
-    /// When the connection has ended.
-    pub fn shut_down_writing(&mut self) {
-        self.stream.shut_down_writing().expect("a connection");
-    }
-
     /// Leaves by a reset, as a process that is killed with unread data does.
     ///
     /// # Panics
@@ -428,13 +420,6 @@ impl Stream {
                 stream.set_read_timeout(Some(limit))?;
                 stream.set_write_timeout(Some(limit))
             }
-        }
-    }
-
-    fn shut_down_writing(&self) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.shutdown(Shutdown::Write),
-            Self::Unix(stream) => stream.shutdown(Shutdown::Write),
         }
     }
 }

@@ -203,17 +203,6 @@ impl Pooler {
         (status, self.log())
     }
 
-    /// Kills it, as a crash would.
-    pub fn kill(mut self) -> Folder {
-        self.is_over = true;
-        let mut process = self.process();
-        process.kill().expect("a running process");
-        process.wait().expect("a child");
-        drop(process);
-        let empty = Folder::new("weir").unwrap_or_else(|error| panic!("{error}"));
-        std::mem::replace(&mut self.folder, empty)
-    }
-
     /// Ends it, and returns what is wrong with the way it ended.
     fn finish(&mut self) -> Option<String> {
         if !self.is_running() {
@@ -230,9 +219,7 @@ impl Pooler {
             Some(_) => None,
         }
     }
-}
 
-impl Pooler {
     /// Waits until no pool has clients or busy servers any more; returns the pools if that does not
     /// come.
     fn unrest(&self) -> Option<String> {
