@@ -181,26 +181,30 @@ impl Worker {
             }
             return;
         }
-        let unheard = ready.ended && !conn.wanted;
         let has_room = ready.writable && conn.output == Output::Full;
         let may_read = conn.may_read() && !conn.queued;
-        // Nobody would read the end of a client that is not read from, or of which the end was
-        // read.
-        let is_lost = ready.gone && !conn.may_read() && {
-            conn.input == Input::Ended || name.kind() == Kind::Client
-        };
         if has_room {
             self.write_on(name);
         }
         if may_read {
             self.receive(name, buffer);
-        } else if is_lost {
-            self.lose(name, rustix::io::Errno::CONNRESET);
-            self.obey(&[]);
-        } else if unheard {
-            self.engine.hung_up(name, self.now);
-            self.obey(&[]);
         }
+        if ready.ended || ready.gone {
+            self.hear_end(name, ready);
+        }
+    }
+
+    /// The peer is done: where nobody reads on to the end, it is told here, because no edge will
+    /// tell of it again.
+    fn hear_end(&mut self, name: ConnId, ready: Ready) {
+        let Some(conn) = self.conns.find(name).filter(|conn| !conn.may_read()) else { return };
+        let is_client = name.kind() == Kind::Client;
+        if ready.gone && (conn.input == Input::Ended || is_client) {
+            self.lose(name, rustix::io::Errno::CONNRESET);
+        } else if is_client && conn.input == Input::Ending {
+            self.engine.hung_up(name, self.now);
+        }
+        self.obey(&[]);
     }
 
     /// Reads from those that had more to read than one turn allows.
