@@ -1,0 +1,77 @@
+//! Counts of what a run has really made happen.
+//!
+//! A promise that was never put to the test has not been kept: a sweep fails when one of these
+//! stays zero.
+
+macro_rules! tally {
+    ($($name:ident: $text:literal;)*) => {
+        /// How often each thing has happened.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub(crate) struct Tally {
+            $( #[doc = $text] pub(crate) $name: u64, )*
+        }
+
+        impl Tally {
+            /// Adds the counts of another run.
+            pub(crate) fn add(&mut self, other: &Self) {
+                $( self.$name += other.$name; )*
+            }
+
+            /// Names, meanings and counts.
+            pub(crate) fn rows(&self) -> Vec<(&'static str, &'static str, u64)> {
+                vec![ $( (stringify!($name), $text, self.$name), )* ]
+            }
+        }
+    };
+}
+
+tally! {
+    transactions: "statements that a server has run for a client";
+    sessions: "sessions of clients";
+    servers: "logins to a server that succeeded";
+    refused_clients: "logins of clients that were refused, as they should be";
+    placements: "clients shipped to another worker";
+    loans: "servers shipped to another worker";
+    borrows: "requests for a loan";
+    withdrawals: "requests for a loan taken back";
+    slots_freed: "workers told that a slot is free which they had been refused";
+    set_errands: "queries that gave a server its client's parameters";
+    reset_queries: "reset queries";
+    check_queries: "check queries";
+    probes: "empty queries that show whether a server is settled";
+    copies_in: "copies into a server";
+    copies_out: "copies out of a server";
+    copies_failed: "copies into a server that failed half way";
+    function_calls: "function calls";
+    suspended: "portals suspended";
+    skipped: "messages skipped up to Sync after an error";
+    cancels_sent: "cancel requests of clients";
+    cancels_far: "cancel requests mailed to another worker";
+    cancels_hit: "cancel requests that ended a query";
+    cancels_late: "cancel requests that found nothing to end";
+    held: "times that bytes had to wait in an engine";
+    short_writes: "writes that took less than there was";
+    reclaimed: "times that an engine copied what a buffer still held";
+    split_reads: "reads cut short";
+    reads_stopped: "times that an engine stopped reading";
+    stalls: "connections that stood still for a while";
+    resets: "connections of clients reset";
+    hang_ups: "connections of clients closed without a word";
+    server_fatals: "servers that said FATAL";
+    server_losses: "servers that vanished";
+    connects_refused: "connections to a server refused";
+    logins_refused: "logins to a server refused";
+    logins_hung: "logins that a server left unanswered";
+    clock_jumps: "jumps of the clock";
+    worker_stalls: "workers that stood still for a while";
+    pauses: "PAUSE";
+    resumes: "RESUME";
+    reloads: "new configurations";
+    timeouts: "clients told that they waited for too long";
+    told: "clients told that a server has gone or cannot be had";
+    derivations: "slow questions answered";
+    huge: "messages larger than a buffer";
+    shutdowns_for_clients: "shutdowns that waited for clients";
+    shutdowns_for_servers: "shutdowns that waited for servers";
+    shutdowns_at_once: "shutdowns at once";
+}

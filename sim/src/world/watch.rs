@@ -1,0 +1,246 @@
+//! What a world shows to the oracle: facts as they happen, and now and then a look around.
+//!
+//! Who waits and who idles is told from bytes alone: a request waits when the pooler has its token
+//! and has not written it to a server; a server idles when it has answered everything and nothing
+//! is under way on its wire.
+
+use config::PoolMode;
+use engine::Mail;
+
+use super::World;
+use crate::app::{Request, Stage};
+use crate::net::{Far, Place, WireId};
+use crate::oracle::fairness::{self, Idler, Pool, Waiter};
+use crate::plan::PoolPlan;
+use crate::postgres::{Fact, Own};
+
+impl World {
+    /// Something that a server process has let us know.
+    pub(crate) fn note_fact(&mut self, place: usize, id: WireId, fact: &Fact) {
+        match fact {
+            Fact::LoggedIn => self.tally.servers += 1,
+            Fact::Refused => {
+                self.tally.logins_refused += 1;
+                self.oracle.refusal(self.flow);
+            }
+            Fact::Ran(token, claim) => {
+                self.tally.transactions += 1;
+                self.oracle.ran(place, *token, *claim);
+            }
+            Fact::Asked(own) => {
+                match own {
+                    Own::Set => self.tally.set_errands += 1,
+                    Own::Probe => self.tally.probes += 1,
+                    Own::Check => self.tally.check_queries += 1,
+                    Own::Reset => self.tally.reset_queries += 1,
+                }
+                self.oracle.asked(place, *own);
+            }
+            Fact::Settled => {
+                let database = self.wires[id.0].port.map_or(0, crate::plan::database_at);
+                if self.plan.pools[database].mode == PoolMode::Transaction {
+                    self.oracle.settled(place);
+                }
+                self.wires[id.0].owner = None;
+            }
+            Fact::Skipped => self.tally.skipped += 1,
+            Fact::Copied { into: true, failed: true } => self.tally.copies_failed += 1,
+            Fact::Copied { into: true, .. } => self.tally.copies_in += 1,
+            Fact::Copied { .. } => self.tally.copies_out += 1,
+            Fact::Suspended => self.tally.suspended += 1,
+            Fact::Called(_) => self.tally.function_calls += 1,
+            Fact::Nonsense(what) => {
+                self.oracle.fail(format!("server {place} was sent nonsense: {what}"));
+            }
+        }
+    }
+
+    /// An order of the operator has reached a worker.
+    pub(crate) fn note_orders(&mut self, worker: usize, mail: &Mail) {
+        let flow = self.flow;
+        let paused = &mut self.workers[worker].paused;
+        match mail {
+            Mail::Pause { database: None } => paused.all = true,
+            Mail::Pause { database: Some(name) } => paused.databases.push(name.to_string()),
+            Mail::Resume { database: None } => paused.all = false,
+            Mail::Resume { database: Some(name) } => {
+                paused.databases.retain(|paused| paused.as_str() != name.as_ref());
+            }
+            Mail::Setup(setup) => {
+                let pools = setup.config.databases.iter().zip(&self.plan.pools);
+                self.workers[worker].pools = pools
+                    .map(|(database, pool)| PoolPlan {
+                        size: database.pool_size.unwrap_or_default(),
+                        port: database.port,
+                        ..pool.clone()
+                    })
+                    .collect();
+                return;
+            }
+            _ => return,
+        }
+        paused.changed = flow;
+    }
+
+    /// A waiting request is given to a server: was it its turn?
+    pub(crate) fn check_turn(&mut self, place: usize, request: Request, worker: usize, id: WireId) {
+        let (Some(since), Some(pool)) = (request.since, self.pool_of(place)) else { return };
+        let served = Waiter { place, pool, worker, since };
+        let paused = &self.workers[worker].paused;
+        let name = self.plan.pools[pool.0].name;
+        if paused.holds(name) && since.0 > paused.changed && self.operator.how.is_none() {
+            let what = format!("client {place} gets the server of wire {}", id.0);
+            return self.oracle.fail(format!("{what} while {name} is paused"));
+        }
+        if self.is_exempt(pool) {
+            return;
+        }
+        let waiting = self.waiting();
+        self.fronts.look(&waiting, self.flow);
+        let patience = self.plan.patience();
+        let known: Vec<_> = waiting
+            .iter()
+            .copied()
+            .filter(|other| self.fronts.is_known(other, worker, (self.flow, patience)))
+            .collect();
+        if let Err(why) = fairness::may_go_first(&served, &known, patience) {
+            self.oracle.fail(why);
+        }
+    }
+
+    /// Looks around: does anybody wait in vain?
+    pub(crate) fn look(&mut self) {
+        let waiting = self.waiting();
+        self.fronts.look(&waiting, self.flow);
+        if waiting.is_empty() || self.operator.how.is_some() {
+            return;
+        }
+        let patience = self.plan.patience();
+        let idle: Vec<_> = self.idle().into_iter().filter(|i| !self.is_exempt(i.pool)).collect();
+        let truly: Vec<_> =
+            waiting.iter().copied().filter(|waiter| self.has_settled(waiter)).collect();
+        if let Err(why) = fairness::nobody_idles(&idle, &truly, (self.flow, patience)) {
+            self.oracle.fail(why);
+        }
+        let limit = self.plan.times.query_wait;
+        let slack = 400_000 + patience;
+        let now = self.flow + self.jumped;
+        let late = waiting.iter().find(|waiter| now > waiter.since.1 + limit + slack);
+        if let Some(waiter) = late.filter(|_| limit > 0)
+            && self.flow > self.operator.jumped_at + slack
+        {
+            self.oracle.fail(format!(
+                "client {} waits since {:.3} ms and is not told of its timeout",
+                waiter.place,
+                waiter.since.0 as f64 / 1000.0
+            ));
+        }
+    }
+
+    /// Whether the pool was not paused or resumed lately anywhere.
+    fn is_exempt(&self, pool: Pool) -> bool {
+        let name = self.plan.pools[pool.0].name;
+        let patience = self.plan.patience();
+        self.operator.how.is_some()
+            || self.oracle.has_strangers(pool.0)
+            || self.workers.iter().any(|worker| {
+                worker.paused.holds(name)
+                    || worker.paused.changed > 0 && self.flow < worker.paused.changed + patience
+            })
+    }
+
+    /// Whether a client has waited for longer than since the last PAUSE or RESUME.
+    fn has_settled(&self, waiter: &Waiter) -> bool {
+        !self.is_exempt(waiter.pool)
+    }
+
+    fn pool_of(&self, place: usize) -> Option<Pool> {
+        let traits = &self.apps[place].traits;
+        let user = self.accounts.iter().position(|account| account.name == traits.user)?;
+        Some((traits.database, user))
+    }
+
+    /// The clients that wait for a server.
+    fn waiting(&self) -> Vec<Waiter> {
+        let waiters = self.apps.iter().enumerate().filter_map(|(place, app)| {
+            let request = app.request.filter(|request| request.waiting)?;
+            let Place::At(worker, _) = self.wires[app.wire?.0].place else { return None };
+            let pool = self.pool_of(place)?;
+            let since = request.since?;
+            (app.stage == Stage::Working).then_some(Waiter { place, pool, worker, since })
+        });
+        let waiters: Vec<_> = waiters.collect();
+        if waiters.is_empty() {
+            waiters
+        } else {
+            fairness::truly_waiting(waiters, &self.preparing())
+        }
+    }
+
+    /// The servers that may have been given to somebody whose request has not reached them.
+    fn preparing(&self) -> Vec<(Pool, usize)> {
+        let servers = (0..self.processes.len()).filter_map(|place| {
+            let (pool, worker) = self.server_at(place)?;
+            let id = self.processes[place].wire;
+            let owned = self.wires[id.0].owner.is_some();
+            (!owned && self.idle_since(place).is_none()).then_some((pool, worker))
+        });
+        servers.collect()
+    }
+
+    /// The servers that idle.
+    fn idle(&self) -> Vec<Idler> {
+        let servers = (0..self.processes.len()).filter_map(|process| {
+            let (pool, worker) = self.server_at(process)?;
+            let since = self.idle_since(process)?;
+            Some(Idler { process, pool, worker, since })
+        });
+        servers.collect()
+    }
+
+    /// The pool of a server that has logged in, and the worker that has it.
+    fn server_at(&self, place: usize) -> Option<(Pool, usize)> {
+        let process = &self.processes[place];
+        let wire = &self.wires[process.wire.0];
+        let (Place::At(worker, _) | Place::Mailed(worker)) = wire.place else { return None };
+        let (_, user) = process.backend.login.as_ref()?;
+        let user = self.accounts.iter().position(|account| account.name == user)?;
+        process
+            .backend
+            .has_let_in()
+            .then_some(((crate::plan::database_at(wire.port?), user), worker))
+    }
+
+    /// Since when nothing happens at a server, and nobody has anything to do with it.
+    fn idle_since(&self, place: usize) -> Option<u64> {
+        let process = &self.processes[place];
+        let wire = &self.wires[process.wire.0];
+        let (owner, last_owner) = self.oracle.owners(place);
+        // The pooler may not know yet that a server has gone.
+        let quiet = matches!((wire.far, wire.place), (Far::Backend(_), Place::At(..)))
+            && process.backend.is_at_rest()
+            && !process.napping
+            && !process.ending
+            && process.unsent.is_empty()
+            && wire.up.len() == 0
+            && wire.down.len() == 0
+            && !wire.down.blocked
+            && wire.reading
+            && wire.owner.is_none()
+            && owner.is_none();
+        if !quiet {
+            return None;
+        }
+        // Its last client may not have taken everything yet.
+        let app = last_owner.and_then(|session| {
+            let app = &self.apps[self.oracle.app_of(session)?];
+            (app.session == session).then_some(app)
+        });
+        let last = app.and_then(|app| app.wire).map(|id| &self.wires[id.0]);
+        match last {
+            Some(last) if last.down.blocked || app.is_some_and(|app| app.is_sticky()) => None,
+            Some(last) => Some(wire.touched.max(last.touched)),
+            None => Some(wire.touched),
+        }
+    }
+}
