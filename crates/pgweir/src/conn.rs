@@ -81,6 +81,11 @@ impl Conn {
             && matches!(self.input, Input::Waiting | Input::Ending)
     }
 
+    /// Whether the peer is done and nobody reads on to its end.
+    pub(crate) fn ends_unread(&self) -> bool {
+        !self.wanted && self.stage == Stage::Open && self.input == Input::Ending
+    }
+
     /// Whether a write makes sense.
     pub(crate) fn may_write(&self) -> bool {
         self.stage == Stage::Open && self.output == Output::Room

@@ -201,10 +201,19 @@ impl Worker {
         let is_client = name.kind() == Kind::Client;
         if ready.gone && (conn.input == Input::Ended || is_client) {
             self.lose(name, rustix::io::Errno::CONNRESET);
-        } else if is_client && conn.input == Input::Ending {
-            self.engine.hung_up(name, self.now);
+            return self.obey(&[]);
         }
-        self.obey(&[]);
+        self.tell_end(name);
+    }
+
+    /// Tells of a client that is done while nobody reads on to its end.
+    fn tell_end(&mut self, name: ConnId) {
+        if name.kind() == Kind::Client
+            && self.conns.find(name).is_some_and(|conn| conn.ends_unread())
+        {
+            self.engine.hung_up(name, self.now);
+            self.obey(&[]);
+        }
     }
 
     /// Reads from those that had more to read than one turn allows.
@@ -268,10 +277,11 @@ impl Worker {
         }
     }
 
-    /// Gives a connection that may be read from a turn, after the others.
+    /// Gives a connection that may be read from, or whose end is to be told, a turn after the
+    /// others.
     fn queue(&mut self, name: ConnId) {
         if let Some(conn) = self.conns.find(name)
-            && conn.may_read()
+            && (conn.may_read() || conn.ends_unread())
             && !conn.queued
         {
             conn.queued = true;

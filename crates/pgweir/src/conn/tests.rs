@@ -42,6 +42,9 @@ fn reading_and_writing_make_sense_only_when_they_can_succeed() {
         assert_eq!(conn.may_read(), expected, "{input:?}");
         conn.wanted = false;
         assert!(!conn.may_read());
+        assert_eq!(conn.ends_unread(), input == Input::Ending, "{input:?}");
+        conn.wanted = true;
+        assert!(!conn.ends_unread());
     }
     for (output, expected) in [(Output::Room, true), (Output::Full, false), (Output::Failed, false)]
     {

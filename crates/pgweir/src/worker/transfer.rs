@@ -19,10 +19,12 @@ use crate::dial::text;
 use crate::reactor::{Interest, Token};
 
 impl Worker {
-    /// Reads what there is, up to one turn's share.
+    /// Reads what there is, up to one turn's share, and tells of the end that nobody reads on to.
     pub(super) fn receive(&mut self, name: ConnId, buffer: &mut [u8]) {
         for _ in 0..SHARE {
-            let Some(conn) = self.conns.find(name).filter(|conn| conn.may_read()) else { return };
+            let Some(conn) = self.conns.find(name).filter(|conn| conn.may_read()) else {
+                return self.tell_end(name);
+            };
             let Some(socket) = &conn.socket else { return };
             match recv(socket, &mut *buffer, RecvFlags::empty()) {
                 Ok((count, _)) => {
