@@ -21,24 +21,30 @@ use crate::cli;
 /// Every complaint about the configuration, one a line.
 pub(crate) fn read(path: &str) -> Result<Setup, String> {
     let config = load(path)?;
-    let userlist = read_userlist(&config).map_or_else(Arc::default, Arc::new);
+    let (userlist, complaints) = match read_userlist(&config) {
+        Ok(read) => read,
+        Err(why) => (Userlist::default(), vec![why]),
+    };
+    for complaint in complaints {
+        log::error!("{complaint}");
+    }
+    let userlist = Arc::new(userlist);
     let uid = rustix::process::geteuid().as_raw();
     Ok(Setup { config, userlist, version: cli::first_line().into(), uid })
 }
 
-/// Reads everything again. Settings that only a start can change keep their value, and a userlist
-/// that cannot be read leaves the old one in force.
+/// Reads everything again. Settings that only a start can change keep their value.
 ///
 /// # Errors
-/// Every complaint about the configuration, one a line.
+/// Every complaint about the configuration, one a line; those about the userlist are among them,
+/// since half a userlist would lock out the users of the other half.
 pub(crate) fn read_again(path: &str, old: &Setup) -> Result<Setup, String> {
     let config = config::keep_boot_settings(&old.config, load(path)?);
-    let named = config.pgbouncer.auth_file.is_some();
-    let userlist = match read_userlist(&config) {
-        Some(userlist) => Arc::new(userlist),
-        None if named => Arc::clone(&old.userlist),
-        None => Arc::default(),
-    };
+    let (userlist, complaints) = read_userlist(&config)?;
+    if !complaints.is_empty() {
+        return Err(complaints.join("\n"));
+    }
+    let userlist = Arc::new(userlist);
     Ok(Setup { config, userlist, version: Arc::clone(&old.version), uid: old.uid })
 }
 
@@ -55,16 +61,15 @@ fn text(complaints: &[Complaint]) -> String {
     complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn read_userlist(config: &Config) -> Option<Userlist> {
-    let path = config.pgbouncer.auth_file.as_deref().filter(|path| !path.is_empty())?;
-    let text = std::fs::read(path)
-        .inspect_err(|error| log::error!("could not open auth_file {path}: {error}"))
-        .ok()?;
+/// The users of `auth_file`, as far as it can be read, and what is wrong with it.
+fn read_userlist(config: &Config) -> Result<(Userlist, Vec<String>), String> {
+    let path = config.pgbouncer.auth_file.as_deref().filter(|path| !path.is_empty());
+    let Some(path) = path else { return Ok(Default::default()) };
+    let text =
+        std::fs::read(path).map_err(|error| format!("could not open auth_file {path}: {error}"))?;
     let (userlist, complaints) = Userlist::parse(&text);
-    for complaint in complaints {
-        log::error!("{path}:{}: {}", complaint.line, complaint.why);
-    }
-    Some(userlist)
+    let complaints = complaints.iter().map(|it| format!("{path}:{}: {}", it.line, it.why));
+    Ok((userlist, complaints.collect()))
 }
 
 #[cfg(test)]

@@ -119,16 +119,12 @@ impl Program {
 
     /// Puts the configuration in force as it is on disk, or leaves everything as it was.
     fn reload(&mut self) -> Result<(), String> {
-        let setup =
-            reload::read_again(&self.serve.config, &self.setup).inspect_err(|complaints| {
-                for complaint in complaints.lines() {
-                    log::warn!("{complaint}");
-                }
-            })?;
+        let setup = self.read_again().inspect_err(|complaints| {
+            for complaint in complaints.lines() {
+                log::warn!("{complaint}");
+            }
+        })?;
         let settings = &setup.config.pgbouncer;
-        if let Err(error) = self.log.open(settings.logfile.as_deref()) {
-            log::warn!("{error}");
-        }
         sink::set_verbosity(verbosity(&self.serve, settings));
         for listener in &self.listeners {
             listener.set_keepalive(settings.tcp_keepalive);
@@ -136,6 +132,15 @@ impl Program {
         self.setup = Arc::new(setup);
         self.post.send_all(&Mail::Setup(Arc::clone(&self.setup)));
         Ok(())
+    }
+
+    /// The log file is opened last: it is the only change made here, and the only one that may fail.
+    fn read_again(&self) -> Result<Setup, String> {
+        let path = &self.serve.config;
+        let setup = reload::read_again(path, &self.setup)?;
+        let logfile = setup.config.pgbouncer.logfile.as_deref();
+        self.log.open(logfile).map_err(|why| format!("{path}: logfile: {why}"))?;
+        Ok(setup)
     }
 
     fn shut_down(&mut self, how: Shutdown) {

@@ -53,14 +53,20 @@ fn a_reload_is_all_or_nothing_and_keeps_what_only_a_start_changes() {
 }
 
 #[test]
-fn users_survive_a_missing_file_at_reload_but_none_are_known_at_start() {
+fn a_broken_userlist_refuses_a_reload_but_not_a_start() {
     let folder = Folder::new("users");
     let users = folder.write("users.txt", "\"ann\" \"x\"\nnonsense\n\"bob\" \"y\"\n");
     let path = folder.write("a.ini", &ini(users.as_ref(), ""));
     let old = read(&path).unwrap();
     assert!(old.userlist.find(b"ann").is_some(), "the users before a malformed line count");
+    let complaints = read_again(&path, &old).err().unwrap();
+    assert!(complaints.starts_with(&format!("{users}:2: ")), "{complaints}");
     std::fs::remove_file(&users).unwrap();
-    assert!(read_again(&path, &old).unwrap().userlist.find(b"ann").is_some());
+    let complaints = read_again(&path, &old).err().unwrap();
+    assert!(complaints.contains(&users), "{complaints}");
     assert!(read(&path).unwrap().userlist.find(b"ann").is_none());
     assert!(read("/nonexistent/a.ini").is_err());
+
+    folder.write("a.ini", "[databases]\n[pgbouncer]\n");
+    assert!(read_again(&path, &old).unwrap().userlist.is_empty(), "no file is named any more");
 }
