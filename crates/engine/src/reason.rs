@@ -33,7 +33,8 @@ pub(crate) enum Reason {
     ServerCrashed,
     ServerDesync(&'static str),
     ServerIdleTimeout,
-    ServerLoginFailing(String),
+    /// A login has failed before this client came.
+    ServerLoginFailing(std::sync::Arc<crate::pool::Failure>),
     ServerMovedOn(&'static str),
     /// It has said why itself.
     ServerSaidFatal,
@@ -83,10 +84,7 @@ impl Reason {
             Self::QueryWaitTimeout => "query_wait_timeout".into(),
             Self::ServerCrashed | Self::ServerSaidFatal => "server conn crashed?".into(),
             Self::ServerIdleTimeout => "server idle timeout".into(),
-            Self::ServerLoginFailing(text) => {
-                format!("server login has been failing, cached error: {text} (server_login_retry)")
-                    .into()
-            }
+            Self::ServerLoginFailing(failure) => failure.told_later().message.into(),
             Self::ShuttingDown => "pooler is shutting down".into(),
             Self::ServersShutDown => "server shutting down".into(),
             Self::TooManyClients => "no more connections allowed (max_client_conn)".into(),
@@ -123,14 +121,13 @@ impl Reason {
             | Self::ClientEof
             | Self::ServerSaidFatal => return None,
             Self::LoginFailed(failure) => return Some(failure.told()),
+            Self::ServerLoginFailing(failure) => return Some(failure.told_later()),
             Self::BadHeader(_)
             | Self::BadStartup(_)
             | Self::ServerDesync(_)
             | Self::UnencryptedData(_)
             | Self::UnknownMessage => sqlstate::PROTOCOL_VIOLATION,
-            Self::ClientLoginTimeout { .. } | Self::ServerLoginFailing(_) | Self::ServerCrashed => {
-                sqlstate::CONNECTION_FAILURE
-            }
+            Self::ClientLoginTimeout { .. } | Self::ServerCrashed => sqlstate::CONNECTION_FAILURE,
             Self::QueryWaitTimeout => sqlstate::QUERY_CANCELED,
             Self::NoSuchDatabase(_) => sqlstate::INVALID_CATALOG_NAME,
             Self::NotAllowed | Self::TrustFailed => sqlstate::INVALID_AUTHORIZATION_SPECIFICATION,

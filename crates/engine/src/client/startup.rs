@@ -153,7 +153,7 @@ impl<'a> Reading<'a> {
         match name {
             b"database" => self.database = Some(value),
             b"user" => self.user = Some(value),
-            b"options" if !is_ignored(name, ignored) => self.read_options(value, ignored)?,
+            b"options" => self.read_options(value, ignored)?,
             b"replication" if !matches!(value, b"false" | b"off" | b"no" | b"0") => {
                 let text = "replication connections are not supported";
                 return Err(Reason::UnsupportedFeature(text));
@@ -170,14 +170,17 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
+    /// PgBouncer: the word `options` in `ignore_startup_parameters` lets unknown names inside of
+    /// `options` pass; those that follow a client are kept all the same.
     fn read_options(&mut self, text: &[u8], ignored: &[String]) -> Result<(), Reason> {
+        let lenient = is_ignored(b"options", ignored);
         let options = wire::startup::options(text).map_err(|_| {
             let text = "unsupported options startup parameter: only '-c config=val' and \
                         '--config=val' are allowed";
             Reason::BadStartup(text.into())
         })?;
         for (name, value) in &options {
-            if !self.track(name, value)? && !is_ignored(name, ignored) {
+            if !self.track(name, value)? && !lenient && !is_ignored(name, ignored) {
                 let name = String::from_utf8_lossy(name);
                 let text = format!("unsupported startup parameter in options: {name}");
                 return Err(Reason::BadStartup(text.into()));

@@ -311,11 +311,17 @@ impl Engine {
         if pool.waiting.is_empty() && pool.newcomers.is_empty() {
             return;
         }
-        let Some(failure) = pool.hopeless(now, retry) else { return };
+        let Some(Failed { failure, at }) = pool.hopeless(now, retry) else { return };
         let waiting = std::mem::take(&mut pool.waiting);
         let newcomers = std::mem::take(&mut pool.newcomers);
-        for client in waiting.into_iter().chain(newcomers) {
-            self.close_client(client, &Reason::LoginFailed(Arc::clone(&failure)), now);
+        for id in waiting.into_iter().chain(newcomers) {
+            let came_later = self.clients.find(id).is_some_and(|client| client.times.waiting > at);
+            let failure = Arc::clone(&failure);
+            let reason = match came_later {
+                true => Reason::ServerLoginFailing(failure),
+                false => Reason::LoginFailed(failure),
+            };
+            self.close_client(id, &reason, now);
         }
     }
 

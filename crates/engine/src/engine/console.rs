@@ -75,6 +75,7 @@ impl Engine {
             return self.authenticate(id, request, now);
         };
         client.login = Some(Arc::new(Login { database: request.database, user: request.user }));
+        self.log_login(id);
         self.tell_client(id, |out| out.extend_from_slice(&request.negotiation));
         self.console_opens(id, rights);
     }
@@ -96,7 +97,6 @@ impl Engine {
         client.stage = Stage::Console(Box::new(Console::new(rights)));
         self.keys.insert(key, id);
         self.desk.counters.logins += 1;
-        self.log_login(id);
         let welcome = admin::welcome(&self.setup.version, key);
         self.console_tells(id, &welcome);
     }

@@ -246,6 +246,7 @@ impl Engine {
         let login =
             Login { database: Arc::clone(&request.database), user: Arc::clone(&request.user) };
         self.clients[id].login = Some(Arc::new(login));
+        self.log_login(id);
         if !request.negotiation.is_empty() {
             self.tell_client(id, |out| out.extend_from_slice(&request.negotiation));
         }
@@ -383,7 +384,6 @@ impl Engine {
         self.pools[pool.0 as usize].counters.logins += 1;
         let params = Arc::clone(&client.params);
         self.keys.insert(key, id);
-        self.log_login(id);
         self.tell_client(id, |out| {
             write::authentication_ok(out);
             out.extend_from_slice(&welcome.fixed);

@@ -254,7 +254,7 @@ impl Engine {
     /// for a server is known to be gone by this, and what it has asked for is not run any more.
     pub fn hung_up(&mut self, conn: ConnId, now: Time) {
         if conn.kind() == Kind::Client
-            && let Some(Client { stage: client::Stage::Waiting, .. }) =
+            && let Some(Client { stage: client::Stage::Waiting | client::Stage::Newcomer, .. }) =
                 self.clients.find(conn.into())
         {
             self.close_client(conn.into(), &Reason::ClientEof, now);

@@ -8,7 +8,7 @@ use wire::write;
 
 use super::{Engine, Parted};
 use crate::client::{self, Client};
-use crate::command::{Command, Farewell, Parting, Peer};
+use crate::command::{Address, Command, Farewell, Parting, Peer};
 use crate::ids::{ConnId, Id, Kind};
 use crate::link;
 use crate::mail::Mail;
@@ -194,7 +194,7 @@ impl Engine {
     /// PgBouncer's name of a connection in log lines: `C-0x…: db/user@host:port `.
     pub(super) fn client_name(&self, id: Id<Client>) -> String {
         let Some(client) = self.clients.find(id) else { return String::new() };
-        let bits = ConnId::from(id).to_bits();
+        let bits = self.pointer(id.into());
         let (database, user) = client
             .login
             .as_ref()
@@ -208,16 +208,26 @@ impl Engine {
 
     pub(super) fn server_name(&self, id: Id<Server>) -> String {
         let Some(server) = self.servers.find(id) else { return String::new() };
-        let bits = ConnId::from(id).to_bits();
+        let bits = self.pointer(id.into());
         let pool = self.pool(server.pool);
-        let address = match &pool.target.address {
-            crate::command::Address::Tcp { host, port } => format!("{host}:{port}"),
-            crate::command::Address::Unix { path } => format!("unix:{path}"),
+        let peer = server.local.and_then(|local| local.tcp).map(|(peer, _)| peer);
+        let address = match (&server.target.address, peer) {
+            (_, Some(peer)) => peer.to_string(),
+            (Address::Tcp { host, port }, None) if host.contains(':') => format!("[{host}]:{port}"),
+            (Address::Tcp { host, port }, None) => format!("{host}:{port}"),
+            (Address::Unix { path }, _) => {
+                let port = path.rsplit('.').next().unwrap_or_default();
+                let pid = server.key.as_ref().map_or(0, |key| key.pid);
+                format!("unix({pid}):{port}")
+            }
         };
         format!("S-{bits:#x}: {}/{}@{address} ", pool.key.database, pool.key.user)
     }
 
     pub(super) fn log_connected(&self, id: Id<Server>) {
+        if !self.setup.config.pgbouncer.log_connections {
+            return;
+        }
         let from = self.servers[id].local.and_then(|local| local.tcp);
         let from = from.map_or(String::new(), |(_, at)| format!(" (from {at})"));
         log::info!("{}new connection to server{from}", self.server_name(id));

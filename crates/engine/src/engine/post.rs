@@ -221,6 +221,8 @@ impl Engine {
                     let moved = self.pool(pool).target.leads_elsewhere(&target);
                     let door = self.mode.door(&self.pool(pool).key.database);
                     self.pool_mut(pool).door = door;
+                    // What has failed may have been mended.
+                    self.pool_mut(pool).failed = None;
                     self.pool_mut(pool).target = Arc::new(target);
                     if moved {
                         self.redirect_pool(pool, now);

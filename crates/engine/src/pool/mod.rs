@@ -34,6 +34,10 @@ pub(crate) const CONNECTS_MAX: usize = 4;
 /// address that refuses at once must not keep a worker busy. Microseconds.
 const RETRY_MIN: u64 = 100_000;
 
+/// How long a server that could not be reached is left alone, if `server_login_retry` is longer.
+/// Microseconds.
+const RETRY_UNREACHED: u64 = 1_000_000;
+
 /// The place of a pool in its engine; pools are never removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PoolId(pub(crate) u32);
@@ -86,16 +90,30 @@ impl Failure {
         self.sqlstate.as_deref().is_some_and(|code| passing.contains(&code))
     }
 
-    /// What a client is told: the server's own words, or that it could not be reached.
+    /// How long no attempt is made after it: as long as `server_login_retry` says where the server
+    /// has refused, but not much longer than it may take to come back where it could not be
+    /// reached, because all clients are turned away meanwhile.
+    fn pause(&self, retry: u64) -> u64 {
+        let most = if self.sqlstate.is_some() { retry } else { retry.min(RETRY_UNREACHED) };
+        most.max(RETRY_MIN)
+    }
+
+    /// What a client is told that has waited for it: the server's own words, or that it could not
+    /// be reached.
     pub(crate) fn told(&self) -> Told {
-        let sqlstate = self
-            .sqlstate
-            .clone()
-            .map_or_else(|| Cow::Borrowed(sqlstate::CONNECTION_FAILURE), Cow::Owned);
-        let message = match self.sqlstate {
-            Some(_) => self.text.clone(),
-            None => crate::reason::Reason::ServerLoginFailing(self.text.clone()).text().into(),
-        };
+        match self.sqlstate.clone() {
+            Some(sqlstate) => Told { sqlstate: sqlstate.into(), message: self.text.clone() },
+            None => self.told_later(),
+        }
+    }
+
+    /// What a client is told that comes while no attempt is made.
+    pub(crate) fn told_later(&self) -> Told {
+        let sqlstate = self.sqlstate.clone();
+        let sqlstate = sqlstate.map_or(Cow::Borrowed(sqlstate::CONNECTION_FAILURE), Cow::Owned);
+        let text = &self.text;
+        let message =
+            format!("server login has been failing, cached error: {text} (server_login_retry)");
         Told { sqlstate, message }
     }
 }
@@ -105,6 +123,13 @@ impl Failure {
 pub(crate) struct Failed {
     pub(crate) failure: Arc<Failure>,
     pub(crate) at: Time,
+}
+
+impl Failed {
+    /// Whether it is too early for another attempt; `retry` is `server_login_retry`.
+    fn is_recent(&self, now: Time, retry: u64) -> bool {
+        now < self.at + self.failure.pause(retry)
+    }
 }
 
 /// One worker's part of a pool. Idle and waiting are lists; every other state is found at the
@@ -213,8 +238,7 @@ impl Pool {
     /// How many more servers should be opened now, limits aside: one for each waiter that no
     /// server is coming for, one for the welcome; none while a failed login is recent.
     pub(crate) fn launches(&self, now: Time, retry: u64) -> usize {
-        let retry = retry.max(RETRY_MIN);
-        let failing = self.failed.as_ref().is_some_and(|failed| now < failed.at + retry);
+        let failing = self.failed.as_ref().is_some_and(|failed| failed.is_recent(now, retry));
         if self.door != Door::Open || failing {
             return 0;
         }
@@ -226,11 +250,11 @@ impl Pool {
 
     /// The failure to tell clients at once, instead of letting them wait: the last login has
     /// failed for good and there is no server left, here or elsewhere, that might serve them.
-    pub(crate) fn hopeless(&self, now: Time, retry: u64) -> Option<Arc<Failure>> {
+    pub(crate) fn hopeless(&self, now: Time, retry: u64) -> Option<Failed> {
         let failed = self.failed.as_ref()?;
-        let lasting = now < failed.at + retry.max(RETRY_MIN) && !failed.failure.is_temporary();
+        let lasting = failed.is_recent(now, retry) && !failed.failure.is_temporary();
         let nobody = self.slots.open() as usize <= self.connecting;
-        (lasting && nobody).then(|| Arc::clone(&failed.failure))
+        (lasting && nobody).then(|| failed.clone())
     }
 
     /// Whether it has more servers, over all workers, than it may have.

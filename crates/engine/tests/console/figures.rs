@@ -113,7 +113,8 @@ fn clients() {
     for unique in ["ptr", "id"] {
         assert_eq!(table.column(unique).iter().collect::<BTreeSet<_>>().len(), 58, "{unique}");
     }
-    let pointer = format!("{:#x}", world.name(hanging).to_bits());
+    // The worker stands in front, counted from 1.
+    let pointer = format!("{:#x}", 1 << 48 | world.name(hanging).to_bits());
     let at = table.column("ptr").iter().position(|it| *it == pointer).unwrap();
     let row = cells(&table.rows[at]);
     let connected = "2001-09-09 01:46:40 UTC";

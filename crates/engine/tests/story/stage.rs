@@ -397,7 +397,8 @@ impl Stage {
     }
 
     fn close(&mut self, worker: u8, id: ConnId, chunk: &[u8]) {
-        let now_bits = id.to_bits();
+        // The log names a connection with its worker, counted from 1, in front.
+        let now_bits = (u64::from(worker) + 1) << 48 | id.to_bits();
         let farewell = self.engine(worker).farewell(id, chunk);
         let name = self.names.remove(&(worker, id)).expect("a known connection");
         let conn = self.conns.get_mut(&name).unwrap();

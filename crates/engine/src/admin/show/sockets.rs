@@ -27,8 +27,10 @@ fn row(sheet: &mut Sheet, socket: &Socket, wall: u64) {
     sheet.number(u32::from(socket.close_needed));
     sheet.text(&format!("{:#x}", socket.pointer));
     sheet.text(&socket.link.map_or(String::new(), |link| format!("{link:#x}")));
-    sheet.number(socket.pid);
-    sheet.text(NO_TLS).bytes(&socket.application_name).number(NO_STATEMENTS);
+    // A key that another pooler made may not fit the column: PgBouncer prints it signed.
+    sheet.text(&(socket.pid as i32).to_string());
+    let name = String::from_utf8_lossy(&socket.application_name);
+    sheet.text(NO_TLS).text(&name).number(NO_STATEMENTS);
     sheet.number(socket.number).end_row();
 }
 

@@ -39,9 +39,9 @@ impl Engine {
         }
     }
 
-    /// The name of a connection: that of the log lines, with the worker in the first byte.
-    fn pointer(&self, conn: ConnId) -> u64 {
-        u64::from(self.me.0) << 56 | conn.to_bits() & (u64::MAX >> 8)
+    /// The name of a connection in SHOW and in the log: with the worker in front, never 0.
+    pub(in crate::engine) fn pointer(&self, conn: ConnId) -> u64 {
+        (u64::from(self.me.0) + 1) << 48 | conn.to_bits() & (u64::MAX >> 16)
     }
 
     /// A small number of a connection, unique among those of its kind in the process.
