@@ -20,6 +20,7 @@ use crate::cli::Serve;
 use crate::helpers::Helpers;
 use crate::listen::{self, Listener};
 use crate::log::{self as sink, Sink};
+use crate::names::Names;
 use crate::post::Post;
 use crate::run::Program;
 use crate::traces::Traces;
@@ -141,7 +142,8 @@ fn start_workers(
     let failed = |error: std::io::Error| format!("could not start a worker: {error}");
     let post = Arc::new(Post::new(workers).map_err(|error| failed(error.into()))?);
     let helpers = Arc::new(Helpers::start(&post, workers).map_err(failed)?);
-    let reach = Reach { post: Arc::clone(&post), helpers, notices };
+    let names = Names::start(&post).map_err(failed)?;
+    let reach = Reach { post: Arc::clone(&post), helpers, names, notices };
     let ledger = Arc::new(Ledger::new(workers));
     let time = Clock::start();
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

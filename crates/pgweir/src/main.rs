@@ -21,6 +21,7 @@ mod identity;
 mod linger;
 mod listen;
 mod log;
+mod names;
 mod post;
 mod reactor;
 mod reload;

@@ -22,6 +22,7 @@ use crate::dial::Dial;
 use crate::helpers::Helpers;
 use crate::linger::Lingering;
 use crate::listen::Listener;
+use crate::names::Names;
 use crate::post::{Letter, Post};
 use crate::reactor::{Events, Interest, Reactor, Ready, Token};
 
@@ -53,6 +54,8 @@ pub(crate) struct Reach {
     pub(crate) post: Arc<Post>,
     /// Threads for slow work.
     pub(crate) helpers: Arc<Helpers>,
+    /// Threads that look up host names.
+    pub(crate) names: Names,
     /// The main thread.
     pub(crate) notices: Sender<Notice>,
 }

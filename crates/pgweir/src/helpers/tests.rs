@@ -1,8 +1,7 @@
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Answer, ConnId, Question, Ticket, WorkerId};
+use engine::{Answer, Question, Ticket, WorkerId};
 
 use super::Helpers;
 use crate::post::{Letter, Post};
@@ -43,21 +42,4 @@ fn every_question_is_answered_with_its_ticket() {
     }
     answered.sort_unstable();
     assert!(answered.into_iter().eq(0..20));
-}
-
-#[test]
-fn names_are_looked_up() {
-    let post = Arc::new(Post::new(1).unwrap());
-    let helpers = Helpers::start(&post, 1).unwrap();
-    let resolve = |host: &str| {
-        let conn = ConnId::from_bits(77);
-        helpers.resolve(WORKER, conn, host.into(), 5432);
-        match wait_for(&post, 1).pop() {
-            Some(Letter::Resolved(name, result)) if name == conn => result,
-            _ => panic!("no addresses"),
-        }
-    };
-    let expected: SocketAddr = "127.0.0.1:5432".parse().unwrap();
-    assert!(resolve("localhost").unwrap().contains(&expected));
-    assert!(resolve("no such host").is_err());
 }

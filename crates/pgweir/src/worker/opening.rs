@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Connect ──► Unix socket, IP address ────────────► dial ──► (an edge) ──► connected
-//!         └─► host name ──► a helper ──► resolved ───┘  ▲         └─► the next address ─┐
+//!         └─► host name ──► a lookup ──► resolved ───┘  ▲         └─► the next address ─┐
 //!                                                       └───────────────────────────────┘
 //! ```
 //!
@@ -66,7 +66,7 @@ impl Worker {
                 self.conns.insert(name, None, Stage::Opening, Family::Tcp);
                 match host.parse::<IpAddr>() {
                     Ok(ip) => self.dial_on(Dial::new(name, [(ip, port).into()])),
-                    Err(_) => self.reach.helpers.resolve(self.id, name, host, port),
+                    Err(_) => self.reach.names.ask(self.id, name, host, port),
                 }
             }
         }

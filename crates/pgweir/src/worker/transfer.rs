@@ -102,7 +102,7 @@ impl Worker {
         let farewell = self.engine.farewell(name, chunk);
         let Some(conn) = self.conns.remove(name) else { return };
         self.dials.dials.retain(|dial| dial.conn != name);
-        let Some(socket) = conn.socket else { return };
+        let Some(socket) = conn.socket else { return self.reach.names.forget(self.id, name) };
         if conn.output == Output::Failed || conn.input == Input::Ended && farewell.bytes.is_empty()
         {
             return;
