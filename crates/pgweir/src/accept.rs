@@ -3,13 +3,15 @@
 //! Accepting until there is none would cost a system call that finds nothing for each connection.
 //! So one is taken, and twice as many each time when the listener is reported again in the very
 //! next turn. When the process has run out of descriptors, listening rests for a while instead of
-//! being reported without end.
+//! being reported without end; it does so already when only those are left that connections to
+//! servers may need.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use engine::{Peer, Time};
-use rustix::io::Errno;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::process::{Resource, getrlimit};
 
 use crate::conn::Family;
 use crate::dial::text;
@@ -20,6 +22,16 @@ use crate::reactor::{Reactor, Token};
 pub(crate) struct Acceptors {
     doors: Vec<Option<Door>>,
     pause: Pause,
+    reserve: Reserve,
+}
+
+/// Descriptors that are kept for servers. The kernel gives out the lowest number that is free, so a
+/// high number tells that few are left.
+struct Reserve {
+    /// The lowest number that is not for clients.
+    from: RawFd,
+    /// The number that the last client got.
+    last: RawFd,
 }
 
 struct Door {
@@ -54,7 +66,8 @@ impl Acceptors {
         let door = |listener: &Arc<Listener>| {
             Some(Door { listener: Arc::clone(listener), pace: Pace::default() })
         };
-        let acceptors = Self { doors: listeners.iter().map(door).collect(), pause: Pause::None };
+        let doors = listeners.iter().map(door).collect();
+        let acceptors = Self { doors, pause: Pause::None, reserve: Reserve::new() };
         acceptors.register(reactor)?;
         Ok(acceptors)
     }
@@ -74,9 +87,10 @@ impl Acceptors {
     ) -> Option<(OwnedFd, Peer, Family)> {
         let listener = &self.doors.get(number as usize)?.as_ref()?.listener;
         loop {
-            match listener.accept() {
+            match self.reserve.spares(listener).and_then(|()| listener.accept()) {
                 Ok((socket, peer)) => {
                     self.pause = Pause::None;
+                    self.reserve.last = socket.as_raw_fd();
                     return Some((socket, peer, listener.family()));
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
@@ -135,6 +149,23 @@ impl Acceptors {
     }
 }
 
+impl Reserve {
+    fn new() -> Self {
+        let limit = getrlimit(Resource::Nofile).current;
+        let limit = limit.and_then(|limit| RawFd::try_from(limit).ok()).unwrap_or(RawFd::MAX);
+        Self { from: limit - (limit / RESERVE_SHARE).min(RESERVE_MAX), last: 0 }
+    }
+
+    /// Makes sure that a client may have the next descriptor. Only when the last one came out of
+    /// the reserve is the kernel asked which is free now.
+    fn spares(&mut self, any: &impl AsFd) -> rustix::io::Result<()> {
+        if self.last >= self.from {
+            self.last = fcntl_dupfd_cloexec(any, 0)?.as_raw_fd();
+        }
+        if self.last >= self.from { Err(Errno::MFILE) } else { Ok(()) }
+    }
+}
+
 impl Pace {
     fn next(&mut self, turn: u64) -> u32 {
         let in_a_row = self.burst > 0 && self.turn + 1 == turn;
@@ -146,6 +177,10 @@ impl Pace {
 
 /// How many connections one turn takes from one listener at most.
 const BURST_MAX: u32 = 64;
+/// One in so many descriptors is kept for servers,
+const RESERVE_SHARE: RawFd = 16;
+/// but no more than this.
+const RESERVE_MAX: RawFd = 256;
 /// How long listening rests when descriptors have run out, in microseconds.
 const REST: u64 = 150_000;
 

@@ -83,7 +83,8 @@ fn check_alone(settings: &Settings) -> Result<(), String> {
     }
 }
 
-/// Raises the number of descriptors that the process may have as far as it may need them.
+/// Raises the number of descriptors that the process may have as far as it can: silent and parting
+/// connections take some beyond those that can be expected.
 fn raise_limit(setup: &Setup) {
     let limit = getrlimit(Resource::Nofile);
     let expected = expected_descriptors(setup);
@@ -94,11 +95,10 @@ fn raise_limit(setup: &Setup) {
         "kernel file descriptor limit: {soft} (hard: {hard}); max_client_conn: {clients}, \
          max expected fd use: {expected}"
     );
-    let wanted = expected.min(hard);
-    if soft < wanted
-        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit })
+    if soft < hard
+        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
     {
-        log::warn!("could not raise the file descriptor limit to {wanted}: {error}");
+        log::warn!("could not raise the file descriptor limit to {hard}: {error}");
     }
     if hard < expected {
         log::warn!(

@@ -29,6 +29,16 @@ pub(crate) struct Dial {
     why: Refused,
 }
 
+/// Why no address is being tried.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// There is none left; this is what the last one said.
+    Refused(Refused),
+    /// This process or system has nothing left to open a socket with, which says nothing of the
+    /// server: the same address is to be tried again later.
+    Scarce,
+}
+
 impl Dial {
     /// Prepares to try these addresses in their order.
     pub(crate) fn new(conn: ConnId, addresses: impl IntoIterator<Item = SocketAddr>) -> Self {
@@ -36,17 +46,20 @@ impl Dial {
         Self { conn, at: None, rest, why: Refused("host name has no address".into()) }
     }
 
-    /// Turns to the next address that can be tried; the error is that of the last one that could
-    /// not.
-    pub(crate) fn next(&mut self, keepalive: bool) -> std::result::Result<OwnedFd, Refused> {
+    /// Turns to the next address that can be tried.
+    pub(crate) fn next(&mut self, keepalive: bool) -> std::result::Result<OwnedFd, Halt> {
         while let Some(at) = self.rest.pop_front() {
             self.at = Some(at);
             match tcp(at, keepalive) {
                 Ok(socket) => return Ok(socket),
+                Err(error) if is_scarcity(error) => {
+                    self.rest.push_front(at);
+                    return Err(Halt::Scarce);
+                }
                 Err(error) => self.why = refused(error),
             }
         }
-        Err(self.why.clone())
+        Err(Halt::Refused(self.why.clone()))
     }
 
     /// What has come of the current address, once the socket can be written to.
@@ -67,6 +80,11 @@ pub(crate) fn unix(path: &str) -> Result<OwnedFd> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, NONBLOCK, None)?;
     connect(&socket, &unix_address(path)?)?;
     Ok(socket)
+}
+
+/// Whether the error says that this process or system has too little of something.
+pub(crate) fn is_scarcity(error: Errno) -> bool {
+    matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
 }
 
 /// The error in the words of the operating system.

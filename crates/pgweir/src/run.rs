@@ -134,7 +134,7 @@ impl Program {
         Ok(())
     }
 
-    /// The log file is opened last: it is the only change made here, and the only one that may fail.
+    /// The log file is opened last, because nothing may fail after something was changed.
     fn read_again(&self) -> Result<Setup, String> {
         let path = &self.serve.config;
         let setup = reload::read_again(path, &self.setup)?;

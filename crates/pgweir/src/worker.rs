@@ -78,8 +78,18 @@ pub(crate) struct Clock(Instant);
 /// Connections that are being opened, and what has come of some.
 struct Dials {
     dials: Vec<Dial>,
+    /// To be begun again at this time: there was nothing to open a socket with.
+    later: VecDeque<(Time, Later)>,
+    /// Until then the log need not hear of that again.
+    told_until: Time,
     outcomes: Vec<(ConnId, Result<Local, Refused>)>,
     keepalive: bool,
+}
+
+/// What waits to be opened.
+enum Later {
+    Unix(ConnId, String),
+    Tcp(Dial),
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -110,7 +120,7 @@ impl Worker {
             reactor,
             conns: Conns::default(),
             turns: VecDeque::new(),
-            dials: Dials { dials: Vec::new(), outcomes: Vec::new(), keepalive },
+            dials: Dials::new(keepalive),
             lingering: Lingering::default(),
             reach,
             now: time.now(),
@@ -136,6 +146,7 @@ impl Worker {
             self.read_mail(&mut letters);
             self.engine.tick(self.now);
             self.obey(&[]);
+            self.dial_again();
             self.report_dials();
             self.lingering.expire(self.now);
             self.acceptors.resume(&self.reactor, self.now);
@@ -146,8 +157,9 @@ impl Worker {
     fn wait(&mut self, events: &mut Events) {
         let mailbox = self.reach.post.mailbox(self.id);
         let may_sleep = self.turns.is_empty() && mailbox.may_sleep();
-        let until =
-            self.engine.next_tick().min(self.lingering.deadline()).min(self.acceptors.deadline());
+        let later = self.dials.later.front().map_or(Time::NEVER, |(at, _)| *at);
+        let rests = self.lingering.deadline().min(self.acceptors.deadline()).min(later);
+        let until = self.engine.next_tick().min(rests);
         let timeout = match until {
             _ if !may_sleep => Some(Duration::ZERO),
             Time::NEVER => None,
@@ -317,6 +329,18 @@ impl Worker {
             self.lingering.expire(self.now);
         }
         self.notify(Notice::Ended);
+    }
+}
+
+impl Dials {
+    fn new(keepalive: bool) -> Self {
+        Self {
+            dials: Vec::new(),
+            later: VecDeque::new(),
+            told_until: Time::ZERO,
+            outcomes: Vec::new(),
+            keepalive,
+        }
     }
 }
 

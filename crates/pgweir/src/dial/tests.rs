@@ -4,11 +4,11 @@ use std::time::Duration;
 use engine::{ConnId, Refused};
 use rustix::io::Errno;
 
-use super::{Dial, text, unix};
+use super::{Dial, Halt, is_scarcity, text, unix};
 use crate::reactor::{Events, Interest, Reactor, Token};
 
 /// Tries the addresses as a worker does; returns the server's address and ours.
-fn dial(addresses: &[SocketAddr]) -> Result<(SocketAddr, SocketAddr), Refused> {
+fn dial(addresses: &[SocketAddr]) -> Result<(SocketAddr, SocketAddr), Halt> {
     let mut dial = Dial::new(ConnId::from_bits(1), addresses.iter().copied());
     let reactor = Reactor::new().unwrap();
     loop {
@@ -29,11 +29,12 @@ fn the_next_address_is_tried_when_one_refuses() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap()
     };
+    let refusal = |why: &str| Err(Halt::Refused(Refused(why.into())));
     let (server, own) = dial(&[closed, at]).unwrap();
     assert_eq!(server, at);
     assert_eq!(own, open.accept().unwrap().1);
-    assert_eq!(dial(&[closed]), Err(Refused("Connection refused".into())));
-    assert_eq!(dial(&[]), Err(Refused("host name has no address".into())));
+    assert_eq!(dial(&[closed]), refusal("Connection refused"));
+    assert_eq!(dial(&[]), refusal("host name has no address"));
 }
 
 #[test]
@@ -41,4 +42,14 @@ fn errors_are_told_in_words() {
     assert_eq!(unix("/nonexistent/.s.PGSQL.5432").err(), Some(Errno::NOENT));
     assert_eq!(text(Errno::NOENT), "No such file or directory");
     assert!(unix(&"x".repeat(200)).is_err());
+}
+
+#[test]
+fn having_too_little_is_not_the_servers_fault() {
+    for error in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
+        assert!(is_scarcity(error), "{error}");
+    }
+    for error in [Errno::CONNREFUSED, Errno::AGAIN, Errno::NOENT, Errno::TIMEDOUT] {
+        assert!(!is_scarcity(error), "{error}");
+    }
 }

@@ -15,9 +15,9 @@ use std::os::fd::OwnedFd;
 
 use engine::{Address, ConnId, Local, Parcel, Refused, WorkerId};
 
-use super::Worker;
+use super::{Later, Worker};
 use crate::conn::{Conn, Family, Stage};
-use crate::dial::{self, Dial, refused};
+use crate::dial::{self, Dial, Halt, is_scarcity, refused};
 use crate::post::Letter;
 use crate::reactor::{Interest, Token};
 
@@ -55,13 +55,10 @@ impl Worker {
     /// Begins to open a connection to a server.
     pub(super) fn connect(&mut self, name: ConnId, to: Address) {
         match to {
-            Address::Unix { path } => match dial::unix(&path) {
-                Ok(socket) => {
-                    self.register(name, socket, Family::Unix);
-                    self.dials.outcomes.push((name, Ok(Local { tcp: None })));
-                }
-                Err(error) => self.dials.outcomes.push((name, Err(refused(error)))),
-            },
+            Address::Unix { path } => {
+                self.conns.insert(name, None, Stage::Opening, Family::Unix);
+                self.dial_unix(name, path);
+            }
             Address::Tcp { host, port } => {
                 self.conns.insert(name, None, Stage::Opening, Family::Tcp);
                 match host.parse::<IpAddr>() {
@@ -116,12 +113,39 @@ impl Worker {
         }
     }
 
+    /// Begins those again that could not be begun for lack of descriptors or memory; the engine's
+    /// own time limit ends what stays hopeless.
+    pub(super) fn dial_again(&mut self) {
+        while let Some((_, later)) = self.dials.later.pop_front_if(|(at, _)| *at <= self.now) {
+            match later {
+                Later::Unix(name, path) if self.conns.find(name).is_some() => {
+                    self.dial_unix(name, path);
+                }
+                Later::Tcp(dial) if self.conns.find(dial.conn).is_some() => self.dial_on(dial),
+                // It was given up meanwhile.
+                Later::Unix(..) | Later::Tcp(_) => {}
+            }
+        }
+    }
+
+    fn dial_unix(&mut self, name: ConnId, path: String) {
+        match dial::unix(&path) {
+            Ok(socket) => {
+                self.register(name, socket, Family::Unix);
+                self.dials.outcomes.push((name, Ok(Local { tcp: None })));
+            }
+            Err(error) if is_scarcity(error) => self.put_off(Later::Unix(name, path)),
+            Err(error) => self.refuse(name, refused(error)),
+        }
+    }
+
     fn dial_on(&mut self, mut dial: Dial) {
         let name = dial.conn;
         loop {
             let socket = match dial.next(self.dials.keepalive) {
                 Ok(socket) => socket,
-                Err(why) => return self.refuse(name, why),
+                Err(Halt::Refused(why)) => return self.refuse(name, why),
+                Err(Halt::Scarce) => return self.put_off(Later::Tcp(dial)),
             };
             // Registered after connect: before, epoll would report the socket as hung up.
             if self.reactor.add(&socket, Token::Conn(name), Interest::ReadWrite).is_ok() {
@@ -134,7 +158,21 @@ impl Worker {
         }
     }
 
+    fn put_off(&mut self, later: Later) {
+        if self.dials.told_until <= self.now {
+            self.dials.told_until = self.now + QUIET;
+            log::warn!("could not open a connection to a server for lack of descriptors or memory");
+        }
+        self.dials.later.push_back((self.now + SCARCE, later));
+    }
+
     fn refuse(&mut self, name: ConnId, why: Refused) {
         self.dials.outcomes.push((name, Err(why)));
     }
 }
+
+/// After which time a dial is tried again that failed for lack of descriptors or memory, in
+/// microseconds.
+const SCARCE: u64 = 100_000;
+/// How often the log hears of that, in microseconds.
+const QUIET: u64 = 10_000_000;
