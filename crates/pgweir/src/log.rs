@@ -227,9 +227,12 @@ impl Stamp {
     }
 }
 
-/// Writes the rest of a line: ` [PID] LEVEL text`, further lines of the text set in.
+/// Writes the rest of a line: ` [PID] LEVEL text`, further lines of the text set in. Names in it
+/// come from anybody: control characters, with which they could fake lines or steer a terminal,
+/// are replaced.
 fn write_text(line: &mut Vec<u8>, pid: u32, level: &str, text: &str) {
-    let text = text.trim_end_matches('\n').replace('\n', "\n\t");
+    let is_hostile = |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n');
+    let text = text.trim_end_matches('\n').replace(is_hostile, "?").replace('\n', "\n\t");
     let _ = writeln!(line, " [{pid}] {level} {text}");
 }
 

@@ -46,6 +46,11 @@ fn the_lines_of_a_text_are_set_in() {
 }
 
 #[test]
+fn control_characters_are_replaced() {
+    assert_eq!(text("LOG", "a\rb\x1b[2J\0c\u{9b}d\te"), " [4711] LOG a?b?[2J?c?d\te\n");
+}
+
+#[test]
 fn levels_have_pgbouncers_names() {
     let cases = [
         (Level::Error, "fatal", "FATAL"),
