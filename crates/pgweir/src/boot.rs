@@ -1,7 +1,7 @@
 //! From the command line to a running program, in PgBouncer's order.
 //!
 //! ```text
-//! config ─► user ─► log file ─► nobody else here? ─► limits ─► listeners ─► workers ─► pid file
+//! config ─► user ─► log file ─► nobody else here? ─► limits ─► pid file ─► listeners ─► workers
 //! ```
 //!
 //! Any step may refuse with a text for a FATAL line; the files made until then are among the
@@ -41,15 +41,16 @@ pub(crate) fn boot(
     check_alone(settings)?;
     raise_limit(&setup);
     log.spawn().map_err(|error| format!("could not start a thread: {error}"))?;
-    let listeners = open_listeners(settings, files)?;
-    let workers = workers(settings);
     let (notices, inbox) = channel();
     signals::catch(notices.clone()).map_err(|error| format!("could not catch signals: {error}"))?;
-    let post = start_workers(workers, &setup, &listeners, notices)?;
+    // Before the listeners, so that of two that start at once one ends here.
     if let Some(path) = settings.pidfile.as_deref().filter(|path| !path.is_empty()) {
         traces::write_pid_file(path)?;
         files.add(path);
     }
+    let listeners = open_listeners(settings, files)?;
+    let workers = workers(settings);
+    let post = start_workers(workers, &setup, &listeners, notices)?;
     log::info!("process up: {}, epoll, worker threads: {workers}", cli::first_line());
     Ok(Program::new(serve.clone(), log, setup, (post, inbox), listeners))
 }

@@ -5,31 +5,48 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{Pid, getpid, test_kill_process};
 
 /// The files to remove at the end.
 #[derive(Debug, Default)]
-pub(crate) struct Traces(Mutex<Vec<String>>);
+pub(crate) struct Traces(Mutex<Vec<Trace>>);
+
+#[derive(Debug)]
+struct Trace {
+    path: String,
+    /// Tells the file that we made from one that has come in its place.
+    identity: Option<(u64, u64)>,
+}
 
 impl Traces {
-    /// Remembers a file.
+    /// Remembers a file that was just made.
     pub(crate) fn add(&self, path: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        let trace = Trace { path: path.to_owned(), identity: identity(path) };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(trace);
     }
 
-    /// Removes all of them.
+    /// Removes those that are still ours.
     pub(crate) fn remove(&self) {
-        for path in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // Somebody else may have tidied up.
-            let _ = fs::remove_file(path);
+        for trace in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            if trace.identity.is_some() && identity(&trace.path) == trace.identity {
+                // Somebody else may have tidied up.
+                let _ = fs::remove_file(trace.path);
+            }
         }
     }
 }
 
-/// Makes sure that a pid file names no living process, and removes one that names a dead one.
+/// The device and the number of a file.
+fn identity(path: &str) -> Option<(u64, u64)> {
+    let file = fs::symlink_metadata(path).ok()?;
+    Some((file.dev(), file.ino()))
+}
+
+/// Makes sure that a pid file names no other living process, and removes one that names a dead one,
+/// or us: the process before us had the same id, as the first in a container has each time.
 ///
 /// # Errors
 /// When another instance may be running, or the file cannot be read or removed.
@@ -41,7 +58,9 @@ pub(crate) fn check_pid_file(path: &str) -> Result<(), String> {
     };
     let pid = text.trim().parse().ok().filter(|pid| *pid > 0).and_then(Pid::from_raw);
     // Any answer but "no such process" means that there is one, perhaps of another user.
-    let is_dead = pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
+    let is_dead = pid.is_some_and(|pid| {
+        pid == getpid() || test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
+    });
     if !is_dead {
         return Err(format!("pidfile '{path}' exists, another instance running?"));
     }
