@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::TEMPLATE;
 use crate::conninfo::pairs;
-use crate::settings::{Micros, PoolMode, Unfit, parse_integer, parse_pool_mode};
+use crate::settings::{Micros, PoolMode, Unfit, parse_decimal, parse_pool_mode};
 
 /// One entry of `[databases]`: what clients may name, and where its servers are.
 #[derive(Clone, PartialEq)]
@@ -298,7 +298,7 @@ fn parse_host(text: &str) -> Result<Option<String>, String> {
 }
 
 fn parse_port(text: &str) -> Result<u16, String> {
-    let port = parse_integer(text).and_then(|port| u16::try_from(port).ok());
+    let port = parse_decimal(text).and_then(|port| u16::try_from(port).ok());
     port.filter(|&port| port > 0).ok_or_else(|| format!("invalid port: {text}"))
 }
 
@@ -311,7 +311,7 @@ fn parse_mode(text: &str) -> Result<Option<PoolMode>, String> {
 
 /// Reads a size; PgBouncer: a negative one stands for the setting.
 fn parse_size(key: &str, text: &str) -> Result<Option<u32>, String> {
-    let size = parse_integer(text).ok_or_else(|| Unfit::Malformed.why(key, text))?;
+    let size = parse_decimal(text).ok_or_else(|| Unfit::Malformed.why(key, text))?;
     if size < 0 {
         return Ok(None);
     }

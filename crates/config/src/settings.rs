@@ -14,7 +14,7 @@ mod kinds;
 mod table;
 
 pub use kinds::{AuthType, CheckQuery, Micros, PoolMode};
-pub(crate) use kinds::{Unfit, parse_integer, parse_pool_mode};
+pub(crate) use kinds::{Unfit, parse_decimal, parse_pool_mode};
 pub(crate) use table::NOT_YET;
 use table::settings;
 pub use table::{Row, When};

@@ -56,6 +56,11 @@ fn every_supported_key_of_a_database_is_read() {
         "host=/run/postgresql",
         &Database { host: text("/run/postgresql"), ..database() },
     );
+    // PgBouncer reads these with atoi, the settings with strtol.
+    check_database(
+        "port=05433 pool_size=08",
+        &Database { port: 5433, pool_size: Some(8), ..database() },
+    );
     check_database("host=::1", &Database { host: text("::1"), ..database() });
 }
 

@@ -320,6 +320,12 @@ pub(crate) fn parse_integer(text: &str) -> Option<i64> {
     Some(if negative { -number } else { number })
 }
 
+/// Reads a decimal integer, if it is the whole text: leading zeros mean nothing.
+pub(crate) fn parse_decimal(text: &str) -> Option<i64> {
+    // `parse` takes a sign, but neither spaces nor a second sign.
+    text.parse().ok()
+}
+
 /// Prints a number as C's `%g` does: six significant digits, no trailing zeros.
 fn print_g(number: f64) -> String {
     let scientific = format!("{number:.5e}");
