@@ -136,7 +136,8 @@ impl Program {
 
     /// The log file is opened last, because nothing may fail after something was changed.
     fn read_again(&self) -> Result<Setup, String> {
-        let path = &self.serve.config;
+        let conffile = self.setup.config.pgbouncer.conffile.as_deref();
+        let path = conffile.unwrap_or(&self.serve.config);
         let setup = reload::read_again(path, &self.setup)?;
         let logfile = setup.config.pgbouncer.logfile.as_deref();
         self.log.open(logfile).map_err(|why| format!("{path}: logfile: {why}"))?;

@@ -135,6 +135,15 @@ fn a_reload_opens_the_log_again_and_refuses_a_broken_file() {
     place.wait_until("no complaint", |place| place.log().contains("WARNING "));
     assert!(place.log().contains("nonsense"), "{}", place.log());
     assert!(place.tcp().is_ok(), "it must go on serving");
+
+    let other = place.path("other.ini");
+    place.write_ini(&format!("conffile = {}\n", other.display()));
+    running.signal(Signal::HUP);
+    place.wait_until("the other file was not read", |place| {
+        // Each reload reads what the one before has named.
+        running.signal(Signal::HUP);
+        place.log().contains("other.ini")
+    });
     running.signal(Signal::QUIT);
     assert_eq!(running.exit_code(), 0);
 }
