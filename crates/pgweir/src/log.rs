@@ -7,8 +7,10 @@
 //! ```
 //!
 //! A worker never waits for a disk: a line is formatted into memory, and when more than a megabyte
-//! waits to be written, lines are dropped and counted. Until [`Sink::spawn`] is called, lines are
-//! written at once. Levels: error is ERROR, or FATAL when the target is "fatal"; info is LOG, trace
+//! waits to be written, lines are dropped and counted. Nor does the main thread wait for more than
+//! a moment, at its end or when it opens another file: a reader of the log that stands still must
+//! not keep the process from hearing signals. Until [`Sink::spawn`] is called, lines are written at
+//! once. Levels: error is ERROR, or FATAL when the target is "fatal"; info is LOG, trace
 //! is NOISE.
 
 use std::fs::{File, OpenOptions};
@@ -30,6 +32,7 @@ pub(crate) struct Sink {
     zone: TimeZone,
     pending: Mutex<Pending>,
     some: Condvar,
+    done: Condvar,
     outlets: Mutex<Outlets>,
 }
 
@@ -42,10 +45,10 @@ pub(crate) fn install(quiet: bool, verbose: u32) -> &'static Sink {
     sink
 }
 
-/// Writes out what waits, if the log is installed.
+/// Has what waits written out, if the log is installed; gives up after a second.
 pub(crate) fn flush() {
     if let Some(sink) = SINK.get() {
-        sink.write_out();
+        sink.settle();
     }
 }
 
@@ -65,6 +68,7 @@ impl Sink {
             zone: TimeZone::try_system().unwrap_or(TimeZone::UTC),
             pending: Mutex::new(Pending::default()),
             some: Condvar::new(),
+            done: Condvar::new(),
             outlets: Mutex::new(Outlets { file: None, stderr: !quiet }),
         }
     }
@@ -85,8 +89,16 @@ impl Sink {
                     .map_err(|error| format!("could not open logfile \"{path}\": {error}"))?,
             ),
         };
-        self.write_out();
-        lock(&self.outlets).file = file;
+        self.settle();
+        let mut pending = lock(&self.pending);
+        pending.file = Some(file);
+        let writer = pending.writer;
+        drop(pending);
+        if writer {
+            self.some.notify_one();
+        } else {
+            self.write_out();
+        }
         Ok(())
     }
 
@@ -103,7 +115,7 @@ impl Sink {
     fn write_forever(&self) {
         loop {
             let mut pending = lock(&self.pending);
-            while pending.text.is_empty() {
+            while pending.text.is_empty() && pending.file.is_none() {
                 pending = self.some.wait(pending).unwrap_or_else(PoisonError::into_inner);
             }
             drop(pending);
@@ -113,16 +125,36 @@ impl Sink {
         }
     }
 
+    /// Waits for the writer to write what waits now, but not for ever.
+    fn settle(&self) {
+        let pending = lock(&self.pending);
+        if !pending.writer {
+            drop(pending);
+            return self.write_out();
+        }
+        let all = pending.put;
+        // In vain when the log's reader stands still: then there is nobody to tell.
+        let _ = self.done.wait_timeout_while(pending, PATIENCE, |pending| pending.written < all);
+    }
+
     fn write_out(&self) {
         // Taken first, so that two callers cannot write their parts in the wrong order.
         let mut outlets = lock(&self.outlets);
-        let (text, lost) = lock(&self.pending).take();
+        let mut pending = lock(&self.pending);
+        let (text, lost) = pending.take();
+        let all = pending.put;
+        if let Some(file) = pending.file.take() {
+            outlets.file = file;
+        }
+        drop(pending);
         outlets.write(&text);
         if lost > 0 {
             let line =
                 self.line(Level::Warn, &format!("{lost} log lines lost: writing is too slow"));
             outlets.write(&line);
         }
+        lock(&self.pending).written = all;
+        self.done.notify_all();
     }
 
     fn line(&self, level: Level, text: &str) -> Vec<u8> {
@@ -152,6 +184,7 @@ impl log::Log for Sink {
             return;
         }
         let was_empty = pending.text.is_empty();
+        pending.put += 1;
         pending.stamp.write(&mut pending.text, SystemTime::now(), &self.zone);
         write_text(&mut pending.text, self.pid, level, &text);
         let writer = pending.writer;
@@ -164,7 +197,7 @@ impl log::Log for Sink {
     }
 
     fn flush(&self) {
-        self.write_out();
+        self.settle();
     }
 }
 
@@ -173,6 +206,11 @@ impl log::Log for Sink {
 struct Pending {
     text: Vec<u8>,
     lost: u64,
+    /// How many lines were put here, and how many of them are written.
+    put: u64,
+    written: u64,
+    /// The file to write to from here on, or none.
+    file: Option<Option<File>>,
     writer: bool,
     stamp: Stamp,
 }
@@ -258,6 +296,8 @@ static SINK: OnceLock<Sink> = OnceLock::new();
 
 /// How many bytes may wait to be written.
 const PENDING_MAX: usize = 1 << 20;
+/// How long anybody waits for the writer.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long the writer rests after a burst.
 const BREATH: Duration = Duration::from_millis(2);
 

@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 use jiff::tz::{Offset, TimeZone};
 use log::{Level, Log, Record};
 
-use super::{PENDING_MAX, Sink, Stamp, lock, name, write_text};
+use super::{PATIENCE, PENDING_MAX, Sink, Stamp, lock, name, write_text};
 
 fn stamp(millis: u64, zone: &TimeZone) -> String {
     let mut line = Vec::new();
@@ -107,4 +107,26 @@ fn the_file_is_appended_to_and_may_be_rotated() {
     assert_eq!(words("a.log.1"), ["first", "second"]);
     assert_eq!(words("a.log"), ["third", "fourth"]);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn nobody_waits_for_ever_for_a_log_that_nobody_reads() {
+    log::set_max_level(log::LevelFilter::Info);
+    let sink: &'static Sink = Box::leak(Box::new(Sink::new(true)));
+    sink.spawn().unwrap();
+    let say = || sink.log(&Record::builder().level(Level::Info).args(format_args!("x")).build());
+    let waited = || {
+        let start = std::time::Instant::now();
+        say();
+        sink.settle();
+        start.elapsed()
+    };
+    assert!(waited() < PATIENCE, "what waits is written at once");
+    let stalled = lock(&sink.outlets);
+    assert!(waited() >= PATIENCE);
+    sink.open(None).unwrap();
+    drop(stalled);
+    sink.settle();
+    let pending = lock(&sink.pending);
+    assert_eq!((pending.put, pending.written), (2, 2));
 }
