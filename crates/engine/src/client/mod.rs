@@ -29,6 +29,8 @@ pub(crate) struct Client {
     /// The key with which its query can be cancelled; 0 before it has one.
     pub(crate) key: u64,
     pub(crate) reading: bool,
+    /// Where it has parsed its unnamed statement last.
+    pub(crate) unnamed_on: Option<Id<Server>>,
     pub(crate) times: Times,
 }
 
@@ -95,6 +97,7 @@ impl Client {
             params: Arc::default(),
             key: 0,
             reading: true,
+            unnamed_on: None,
             times: Times {
                 connected: now,
                 requested: now,

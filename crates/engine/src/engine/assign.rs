@@ -311,7 +311,7 @@ impl Engine {
         if pool.waiting.is_empty() && pool.newcomers.is_empty() {
             return;
         }
-        let Some(Failed { failure, at }) = pool.hopeless(now, retry) else { return };
+        let Some(Failed { failure, at, .. }) = pool.hopeless(now, retry) else { return };
         let waiting = std::mem::take(&mut pool.waiting);
         let newcomers = std::mem::take(&mut pool.newcomers);
         for id in waiting.into_iter().chain(newcomers) {
@@ -351,7 +351,8 @@ impl Engine {
         let pool_id = self.servers[id].pool;
         let failure = Arc::new(failure);
         let reason = Reason::LoginFailed(Arc::clone(&failure));
-        self.pool_mut(pool_id).failed = Some(Failed { failure: Arc::clone(&failure), at: now });
+        let pool = self.pool_mut(pool_id);
+        pool.failed = Some(Failed::after(pool.failed.as_ref(), Arc::clone(&failure), now));
         self.close_server(id, &reason, now);
         let pool = self.pool(pool_id).key.clone();
         self.post_to_others(&Mail::LoginFailed { pool, failure });

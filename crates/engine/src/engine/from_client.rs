@@ -123,6 +123,10 @@ impl Engine {
             Err(_) => return self.end_client(id, &startup::bad_header(rest), now),
         };
         let said = inspect(head, self.setup.config.pgbouncer.max_packet_size);
+        if names_a_statement(head) && rest.len() <= wire::HEADER {
+            // Whether the name is empty must be known before a server is sought for it.
+            return Verdict::Need(wire::HEADER as u32 + 1);
+        }
         let linked = self.clients[id].server();
         match (said, linked) {
             (Said::Request, None) => {
@@ -160,12 +164,9 @@ impl Engine {
         if server.outstanding.is_full() {
             return self.end_client(id, &Reason::TooManyRequests, now);
         }
-        let named = matches!(head.tag, frontend::PARSE | frontend::BIND | frontend::DESCRIBE);
-        if named && head.total as usize > wire::HEADER {
-            let Some(name) = rest.get(wire::HEADER) else {
-                return Verdict::Need(wire::HEADER as u32 + 1);
-            };
-            self.guard_unnamed(id, server_id, head.tag, *name == 0);
+        if names_a_statement(head) {
+            let unnamed = rest.get(wire::HEADER) == Some(&0);
+            self.guard_unnamed(id, server_id, head.tag, unnamed);
         }
         let (client, server) = (&mut self.clients[id], &mut self.servers[server_id]);
         server.outstanding.asked(head.tag);
@@ -182,16 +183,18 @@ impl Engine {
         Verdict::Pass(head.total)
     }
 
-    /// Sees to it that a client never uses the unnamed statement of another one, which the server
-    /// may still have: that is closed first, so that PostgreSQL itself says that there is none.
+    /// Sees to it that a client never uses the unnamed statement of another one, or an older one of
+    /// its own, which the server may still have: that is closed first, so that PostgreSQL itself
+    /// says that there is none.
     fn guard_unnamed(&mut self, id: Id<Client>, server: Id<Server>, tag: u8, unnamed: bool) {
-        let owner = self.servers[server].unnamed_of;
+        let owner = &mut self.servers[server].unnamed_of;
+        let last = &mut self.clients[id].unnamed_on;
         if tag == frontend::PARSE {
             if unnamed {
-                self.servers[server].unnamed_of = Some(id);
+                (*owner, *last) = (Some(id), Some(server));
             }
-        } else if owner != Some(id) {
-            self.servers[server].unnamed_of = Some(id);
+        } else if (*owner, *last) != (Some(id), Some(server)) {
+            (*owner, *last) = (Some(id), Some(server));
             self.servers[server].outstanding.closed();
             self.tell_server(server, |out| write::close(out, b'S', b""));
         }
@@ -433,6 +436,12 @@ impl Engine {
             log::info!("{name}login attempt: db={database} user={user} tls=no replication=no");
         }
     }
+}
+
+/// Whether a message may name a statement, and is long enough to.
+fn names_a_statement(head: Header) -> bool {
+    matches!(head.tag, frontend::PARSE | frontend::BIND | frontend::DESCRIBE)
+        && head.total as usize > wire::HEADER
 }
 
 /// How many bytes of a first packet are worth another look: its length field says.

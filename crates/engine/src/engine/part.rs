@@ -110,8 +110,11 @@ impl Engine {
     /// A server's connection has ended from the other side.
     pub(super) fn server_lost(&mut self, id: Id<Server>, why: &str, now: Time) {
         match self.servers.find(id).map(|server| &server.stage) {
-            Some(server::Stage::Connecting | server::Stage::Login(_)) => {
+            Some(server::Stage::Connecting) => {
                 self.login_failed(id, Failure::of_network(why), now);
+            }
+            Some(server::Stage::Login(_)) => {
+                self.login_failed(id, Failure::of_silence(why), now);
             }
             Some(_) => {
                 let said = self.servers[id].fate == Fate::Close(Reason::ServerSaidFatal);

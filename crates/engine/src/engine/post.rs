@@ -40,7 +40,8 @@ impl Engine {
                 }
             }),
             Mail::LoginFailed { pool, failure } => self.with_known_pool(&pool, |engine, id| {
-                engine.pool_mut(id).failed = Some(Failed { failure, at: now });
+                let pool = engine.pool_mut(id);
+                pool.failed = Some(Failed::after(pool.failed.as_ref(), failure, now));
                 engine.touch(id);
             }),
             Mail::Keys { user, keys } => self.keyring.entry(user).or_default().learnt = Some(keys),

@@ -34,6 +34,10 @@ pub(crate) const CONNECTS_MAX: usize = 4;
 /// address that refuses at once must not keep a worker busy. Microseconds.
 const RETRY_MIN: u64 = 100_000;
 
+/// How many logins may end without a word before clients are told: a server that has crashed needs a
+/// moment, one that never speaks is not PostgreSQL.
+const VANISHED_MAX: u32 = 5;
+
 /// How long a server that could not be reached is left alone, if `server_login_retry` is longer.
 /// Microseconds.
 const RETRY_UNREACHED: u64 = 1_000_000;
@@ -60,12 +64,19 @@ pub struct Failure {
     pub(crate) text: String,
     /// The SQLSTATE that the server gave, if it was the server that refused.
     pub(crate) sqlstate: Option<String>,
+    /// The connection was there and ended without a word, as when a server crashes and restarts.
+    pub(crate) vanished: bool,
 }
 
 impl Failure {
     /// A failure before the server has said anything.
     pub(crate) fn of_network(text: impl Into<String>) -> Self {
-        Self { text: text.into(), sqlstate: None }
+        Self { text: text.into(), sqlstate: None, vanished: false }
+    }
+
+    /// The connection has ended in the middle of a login, and nobody has said why.
+    pub(crate) fn of_silence(text: impl Into<String>) -> Self {
+        Self { vanished: true, ..Self::of_network(text) }
     }
 
     /// The server's ErrorResponse at login; any of its fields may be missing.
@@ -80,6 +91,7 @@ impl Failure {
                 || sqlstate::CONNECTION_FAILURE.to_owned(),
                 |code| String::from_utf8_lossy(&code[..code.len().min(5)]).into_owned(),
             )),
+            vanished: false,
         }
     }
 
@@ -123,9 +135,21 @@ impl Failure {
 pub(crate) struct Failed {
     pub(crate) failure: Arc<Failure>,
     pub(crate) at: Time,
+    /// How many attempts have failed in a row.
+    pub(crate) times: u32,
 }
 
 impl Failed {
+    /// This failure, after the one before it, if no login has succeeded in between.
+    pub(crate) fn after(last: Option<&Self>, failure: Arc<Failure>, at: Time) -> Self {
+        Self { failure, at, times: last.map_or(1, |last| last.times.saturating_add(1)) }
+    }
+
+    /// Whether clients had better wait for the next attempt.
+    fn may_pass(&self) -> bool {
+        self.failure.is_temporary() || self.failure.vanished && self.times <= VANISHED_MAX
+    }
+
     /// Whether it is too early for another attempt; `retry` is `server_login_retry`.
     fn is_recent(&self, now: Time, retry: u64) -> bool {
         now < self.at + self.failure.pause(retry)
@@ -252,7 +276,7 @@ impl Pool {
     /// failed for good and there is no server left, here or elsewhere, that might serve them.
     pub(crate) fn hopeless(&self, now: Time, retry: u64) -> Option<Failed> {
         let failed = self.failed.as_ref()?;
-        let lasting = failed.is_recent(now, retry) && !failed.failure.is_temporary();
+        let lasting = failed.is_recent(now, retry) && !failed.may_pass();
         let nobody = self.slots.open() as usize <= self.connecting;
         (lasting && nobody).then(|| failed.clone())
     }

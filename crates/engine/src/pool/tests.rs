@@ -69,8 +69,9 @@ impl Scene {
     }
 
     fn fail(&mut self, sqlstate: Option<&str>, at: Time) -> &mut Self {
-        let failure = Failure { text: "no".into(), sqlstate: sqlstate.map(str::to_owned) };
-        self.pool.failed = Some(Failed { failure: Arc::new(failure), at });
+        let failure =
+            Failure { sqlstate: sqlstate.map(str::to_owned), ..Failure::of_network("no") };
+        self.pool.failed = Some(Failed::after(None, Arc::new(failure), at));
         self
     }
 
@@ -212,4 +213,18 @@ fn failures_are_told_in_the_words_of_whoever_failed() {
     let long = [b"M", &[b'x'; 5000][..], b"\0\0"].concat();
     let failure = Failure::of_server(&Fields::parse(&long).unwrap());
     assert_eq!(failure.told().message.len(), 400);
+}
+
+#[test]
+fn a_login_that_ends_without_a_word_is_tried_again_a_few_times() {
+    let failed = |failure: Failure| {
+        let mut last = None;
+        (0..10).map(move |_| {
+            last = Some(Failed::after(last.as_ref(), Arc::new(failure.clone()), Time::ZERO));
+            last.as_ref().is_some_and(Failed::may_pass)
+        })
+    };
+    let silent: Vec<_> = failed(Failure::of_silence("gone")).collect();
+    assert_eq!(silent, [true, true, true, true, true, false, false, false, false, false]);
+    assert!(failed(Failure::of_network("refused")).all(|may_pass| !may_pass));
 }
