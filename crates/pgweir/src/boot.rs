@@ -25,7 +25,7 @@ use crate::post::Post;
 use crate::run::Program;
 use crate::traces::Traces;
 use crate::worker::{Clock, Notice, Reach, Worker};
-use crate::{cli, cpus, identity, reload, signals, traces};
+use crate::{cli, cpus, identity, notify, reload, signals, traces};
 
 /// Starts everything.
 ///
@@ -52,6 +52,7 @@ pub(crate) fn boot(
     let workers = workers(settings);
     let post = start_workers(workers, &setup, &listeners, notices)?;
     log::info!("process up: {}, epoll, worker threads: {workers}", cli::first_line());
+    notify::tell(notify::State::Ready);
     Ok(Program::new(serve.clone(), log, setup, (post, inbox), listeners))
 }
 

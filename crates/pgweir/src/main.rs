@@ -22,6 +22,7 @@ mod linger;
 mod listen;
 mod log;
 mod names;
+mod notify;
 mod post;
 mod reactor;
 mod reload;

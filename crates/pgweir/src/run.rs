@@ -20,6 +20,7 @@ use crate::boot::verbosity;
 use crate::cli::Serve;
 use crate::listen::Listener;
 use crate::log::{self as sink, Sink};
+use crate::notify::{self, State};
 use crate::post::{Letter, Post};
 use crate::reload;
 use crate::worker::Notice;
@@ -117,8 +118,18 @@ impl Program {
         }
     }
 
-    /// Puts the configuration in force as it is on disk, or leaves everything as it was.
     fn reload(&mut self) -> Result<(), String> {
+        if self.stage != Stage::Serving {
+            return self.put_in_force();
+        }
+        notify::tell(State::Reloading);
+        let result = self.put_in_force();
+        notify::tell(State::Ready);
+        result
+    }
+
+    /// Puts the configuration in force as it is on disk, or leaves everything as it was.
+    fn put_in_force(&mut self) -> Result<(), String> {
         let setup = self.read_again().inspect_err(|complaints| {
             for complaint in complaints.lines() {
                 log::warn!("{complaint}");
@@ -148,7 +159,7 @@ impl Program {
         if how == Shutdown::Immediate {
             return self.end("SHUTDOWN command issued, fast exit");
         }
-        self.stage = Stage::Stopping(how);
+        self.enter(Stage::Stopping(how));
         self.close_listeners();
         self.post.send_all(&Mail::Shutdown(how));
     }
@@ -171,6 +182,13 @@ impl Program {
 
     fn end(&mut self, why: &str) {
         log::info!("{why}");
-        self.stage = Stage::Ended;
+        self.enter(Stage::Ended);
+    }
+
+    fn enter(&mut self, stage: Stage) {
+        if self.stage == Stage::Serving {
+            notify::tell(State::Stopping);
+        }
+        self.stage = stage;
     }
 }

@@ -11,7 +11,8 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -165,6 +166,29 @@ fn running_out_of_descriptors_is_survived() {
     assert_eq!(answer(last), *b"N", "the last of them is served when there is room again");
     assert!(place.log().matches("could not accept connections").count() < 20, "{}", place.log());
     running.signal(Signal::QUIT);
+    assert_eq!(running.exit_code(), 0);
+}
+
+#[test]
+fn a_supervisor_hears_how_far_it_is() {
+    let place = Place::new("");
+    let path = place.path("notify");
+    let supervisor = UnixDatagram::bind(&path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+    supervisor.set_read_timeout(Some(PATIENCE)).unwrap();
+    let heard = |expected: &str| {
+        let mut bytes = [0; 100];
+        let count = supervisor.recv(&mut bytes).unwrap();
+        assert!(bytes[..count].starts_with(expected.as_bytes()), "no {expected}");
+    };
+    let mut command = command(&["-q", place.ini()]);
+    let mut running = Running::spawn(command.env("NOTIFY_SOCKET", &path), &place);
+    heard("READY=1");
+    running.signal(Signal::HUP);
+    heard("RELOADING=1\nMONOTONIC_USEC=");
+    heard("READY=1");
+    running.signal(Signal::TERM);
+    heard("STOPPING=1");
     assert_eq!(running.exit_code(), 0);
 }
 
