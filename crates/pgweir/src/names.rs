@@ -11,7 +11,7 @@
 //! connections being opened.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -88,9 +88,10 @@ impl Names {
     fn serve(&self, post: &Post) {
         loop {
             let name = self.take();
+            // Kept as socket addresses: those of a link have a scope besides the IP address.
             let found = (name.as_str(), 0).to_socket_addrs();
             let found = found.map_err(|error| error.to_string());
-            let found = found.map(|all| all.map(|address| address.ip()).collect::<Vec<_>>());
+            let found = found.map(Iterator::collect);
             for (asker, found) in self.finish(&name, &found) {
                 post.send(asker.by, Letter::Resolved(asker.conn, found));
             }
@@ -113,14 +114,14 @@ impl Names {
     }
 
     /// Ends a lookup; returns what each asker is told.
-    fn finish(&self, name: &str, found: &Found) -> Vec<(Asker, Result<Vec<SocketAddr>, String>)> {
+    fn finish(&self, name: &str, found: &Found) -> Vec<(Asker, Found)> {
         let mut state = self.lock();
         let Some(host) = state.hosts.get_mut(name) else { return Vec::new() };
         host.pending = false;
         let askers = std::mem::take(&mut host.askers);
         let told = askers.into_iter().map(|asker| {
             host.dials = host.dials.wrapping_add(1);
-            let told = found.clone().map(|ips| in_turn(ips, host.dials - 1, asker.port));
+            let told = found.clone().map(|all| in_turn(all, host.dials - 1, asker.port));
             (asker, told)
         });
         told.collect()
@@ -131,15 +132,19 @@ impl Names {
     }
 }
 
-type Found = Result<Vec<IpAddr>, String>;
+/// The addresses of a name without their port, or why there are none.
+type Found = Result<Vec<SocketAddr>, String>;
 
 /// The addresses, beginning with another one each turn: one that does not answer uses up the time
 /// of a whole dial.
-fn in_turn(mut ips: Vec<IpAddr>, turn: usize, port: u16) -> Vec<SocketAddr> {
-    if let Some(start) = turn.checked_rem(ips.len()) {
-        ips.rotate_left(start);
+fn in_turn(mut addresses: Vec<SocketAddr>, turn: usize, port: u16) -> Vec<SocketAddr> {
+    if let Some(start) = turn.checked_rem(addresses.len()) {
+        addresses.rotate_left(start);
     }
-    ips.into_iter().map(|ip| (ip, port).into()).collect()
+    for address in &mut addresses {
+        address.set_port(port);
+    }
+    addresses
 }
 
 const THREADS: usize = 4;

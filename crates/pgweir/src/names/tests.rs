@@ -1,4 +1,4 @@
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,8 @@ fn conn(number: u64) -> ConnId {
     ConnId::from_bits(number)
 }
 
-fn ips() -> Vec<IpAddr> {
-    ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(|ip| ip.parse().unwrap()).to_vec()
+fn addresses() -> Vec<SocketAddr> {
+    ["10.0.0.1:0", "10.0.0.2:0", "[fe80::3%7]:0"].map(|address| address.parse().unwrap()).to_vec()
 }
 
 #[test]
@@ -53,9 +53,9 @@ fn one_lookup_answers_all_that_are_still_there() {
     assert_eq!(names.take(), "a");
     names.ask(WORKER, conn(6), "a".into(), 7);
     assert_eq!(names.take(), "b", "nobody waits for the name between");
-    let told = names.finish("a", &Ok(ips()));
+    let told = names.finish("a", &Ok(addresses()));
     assert!(told.iter().map(|(asker, _)| asker.conn).eq([1, 3, 6].map(conn)));
-    assert!(names.finish("a", &Ok(ips())).is_empty());
+    assert!(names.finish("a", &Ok(addresses())).is_empty());
     assert_eq!(names.finish("b", &Err("no".into()))[0].1, Err("no".into()));
     names.ask(WORKER, conn(7), "gone".into(), 5432);
     assert_eq!(names.take(), "gone");
@@ -67,11 +67,11 @@ fn each_dial_starts_at_another_address() {
     let mut first = Vec::new();
     for number in 0..4 {
         names.ask(WORKER, conn(number), "a".into(), 5432);
-        let told = names.finish("a", &Ok(ips())).remove(0).1.unwrap();
+        let told = names.finish("a", &Ok(addresses())).remove(0).1.unwrap();
         assert_eq!(told.len(), 3);
         first.push(told[0].to_string());
     }
-    assert_eq!(first, ["10.0.0.1:5432", "10.0.0.2:5432", "10.0.0.3:5432", "10.0.0.1:5432"]);
+    assert_eq!(first, ["10.0.0.1:5432", "10.0.0.2:5432", "[fe80::3%7]:5432", "10.0.0.1:5432"]);
     names.ask(WORKER, conn(9), "a".into(), 5432);
     assert_eq!(names.finish("a", &Ok(Vec::new())).remove(0).1, Ok(Vec::new()));
 }
