@@ -56,15 +56,15 @@ pub(crate) enum Outcome {
     Denied(Reason),
 }
 
-/// What a stored secret allows; `mock` is what unknown users are measured against, `salt` what a
+/// What a stored secret allows. `mock` makes what unknown users are measured against, and what a
 /// plain password is salted with.
-pub(crate) fn known(secret: Option<&Secret>, mock: Verifier, salt: &[u8]) -> Known {
+pub(crate) fn known(secret: Option<&Secret>, mock: impl FnOnce() -> Verifier) -> Known {
     match secret {
         Some(Secret::Scram(verifier)) => Known::Verifier(verifier.clone()),
         Some(Secret::Plain(password)) if !password.is_empty() => {
-            Known::Password { password: password.to_vec(), salt: salt.to_vec() }
+            Known::Password { password: password.to_vec(), salt: mock().salt.into() }
         }
-        _ => Known::Verifier(mock),
+        _ => Known::Verifier(mock()),
     }
 }
 

@@ -264,16 +264,21 @@ impl Engine {
 
     fn challenge(&mut self, id: Id<Client>, request: Request) {
         let user = Arc::clone(&request.user);
-        let mock =
-            auth::mock_verifier(&self.process_secret, user.as_bytes(), authenticate::ITERATIONS);
-        // Whoever asks must not learn from the salt whether the user exists: it is always the same.
-        let salt = mock.salt.clone();
         let cached = self.keyring.get(&user).and_then(|ring| ring.verifier.clone());
-        let known = cached
-            .map_or_else(|| authenticate::known(self.secret(&user), mock, &salt), Known::Verifier);
-        if self.secret(&user).is_none() {
-            log::info!("no such user: {user}");
+        let secret = self.secret(&user);
+        if secret.is_none() {
+            log::info!("{}no such user: {user}", self.client_name(id));
         }
+        let known = cached.map_or_else(
+            || {
+                // The salt is made up from the name, so that it does not tell who exists.
+                authenticate::known(secret, || {
+                    let iterations = authenticate::ITERATIONS;
+                    auth::mock_verifier(&self.process_secret, user.as_bytes(), iterations)
+                })
+            },
+            Known::Verifier,
+        );
         let authentication = match known {
             Known::Verifier(verifier) => Authentication::begin(request, Some(verifier)),
             Known::Password { password, salt } => {

@@ -34,8 +34,8 @@ pub(crate) const CONNECTS_MAX: usize = 4;
 /// address that refuses at once must not keep a worker busy. Microseconds.
 const RETRY_MIN: u64 = 100_000;
 
-/// How many logins may end without a word before clients are told: a server that has crashed needs a
-/// moment, one that never speaks is not PostgreSQL.
+/// How many logins may end without a word before clients are told: a server that has crashed needs
+/// a moment, one that never speaks is not PostgreSQL.
 const VANISHED_MAX: u32 = 5;
 
 /// How long a server that could not be reached is left alone, if `server_login_retry` is longer.
