@@ -92,6 +92,10 @@ pub(crate) struct App {
     pub(crate) request: Option<Request>,
     /// When it connected: without jumps of the clock, and with them.
     pub(crate) connected: (u64, u64),
+    /// Whether it has proved who it is.
+    pub(crate) proved: bool,
+    /// Since when it has been seen to wait for its welcome.
+    pub(crate) newcomer_since: Option<u64>,
     /// Whether it has asked for anything in this session.
     pub(crate) has_asked: bool,
     /// It has been told that the connection ends.
@@ -114,6 +118,8 @@ impl App {
             rounds_left,
             request: None,
             connected: (0, 0),
+            proved: false,
+            newcomer_since: None,
             has_asked: false,
             told: false,
             number: 0,
@@ -129,6 +135,8 @@ impl App {
         self.conversation = Conversation::new();
         self.key = None;
         self.request = None;
+        self.proved = false;
+        self.newcomer_since = None;
         self.has_asked = false;
         self.told = false;
         self.number = 0;
@@ -152,7 +160,7 @@ impl App {
         ];
         for name in params::TRACKED {
             if random.chance(200) {
-                parameters.push((name, workload::value(random, name)));
+                parameters.push((name, params::value(random, name)));
             }
         }
         if self.traits.flaw == Flaw::Parameter {
@@ -281,6 +289,7 @@ impl App {
             Authentication::SaslFinal(last) => {
                 let scram = self.scram.take().ok_or_else(out_of_turn)?;
                 scram.verify(last).map_err(|why| why.to_string())?;
+                self.proved = true;
             }
             other => return Err(format!("asked for {other:?}")),
         }

@@ -5,7 +5,7 @@
 //! sim                           256 seeds, and a table of what has happened in them
 //! sim --seeds 10000 --from 256  as many as you like
 //! sim SEED [--lines 80]         one seed; when it fails, the smallest failing story that was found
-//! sim --mutants                 planted faults, each of which must be found
+//! sim --mutants [NAME]          planted faults, each of which must be found
 //! ```
 //!
 //! Everything that the pooler promises is checked from outside; see `oracle`.
@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod mutants;
 mod net;
 mod operator;
 mod oracle;
@@ -36,10 +37,11 @@ use tally::Tally;
 fn main() -> ExitCode {
     match Order::parse(std::env::args().skip(1)) {
         Some(Order::Seed { seed, lines }) => one(seed, lines),
-        Some(Order::Seeds { from, count }) => many(from, count),
+        Some(Order::Seeds { from, count, brief }) => many(from, count, brief),
+        Some(Order::Mutants(only)) => mutants::plant_all(&only),
         None => {
             eprintln!(
-                "usage: sim [SEED [--lines COUNT] | --seeds COUNT [--from SEED] | --mutants]"
+                "usage: sim [SEED [--lines COUNT] | --seeds COUNT [--from SEED] | --mutants [NAME]]"
             );
             ExitCode::from(2)
         }
@@ -49,21 +51,25 @@ fn main() -> ExitCode {
 /// What the command line asks for.
 enum Order {
     Seed { seed: u64, lines: usize },
-    Seeds { from: u64, count: u64 },
+    Seeds { from: u64, count: u64, brief: bool },
+    Mutants(String),
 }
 
 impl Order {
     fn parse(mut words: impl Iterator<Item = String>) -> Option<Self> {
-        let (mut from, mut count, mut lines, mut seed) = (0, 256, LINES, None);
+        let (mut from, mut count, mut brief) = (0, 256, false);
+        let (mut lines, mut seed) = (LINES, None);
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--seeds" => count = words.next()?.parse().ok()?,
                 "--from" => from = words.next()?.parse().ok()?,
+                "--brief" => brief = true,
+                "--mutants" => return Some(Self::Mutants(words.next().unwrap_or_default())),
                 "--lines" => lines = words.next()?.parse().ok()?,
                 word => seed = Some(word.parse().ok()?),
             }
         }
-        Some(seed.map_or(Self::Seeds { from, count }, |seed| Self::Seed { seed, lines }))
+        Some(seed.map_or(Self::Seeds { from, count, brief }, |seed| Self::Seed { seed, lines }))
     }
 }
 
@@ -85,7 +91,7 @@ fn one(seed: u64, lines: usize) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn many(from: u64, count: u64) -> ExitCode {
+fn many(from: u64, count: u64, brief: bool) -> ExitCode {
     match sweep::sweep(from, count) {
         Ok(tally) => {
             print(&tally);
@@ -93,7 +99,10 @@ fn many(from: u64, count: u64) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err((seed, failure)) => {
-            println!("{failure}");
+            println!("sim {seed}: {failure}");
+            if brief {
+                return ExitCode::FAILURE;
+            }
             one(seed, LINES)
         }
     }

@@ -11,8 +11,11 @@
 
 pub(crate) mod fairness;
 
+use std::collections::BTreeMap;
+
 use crate::app::Flaw;
 use crate::net::WireId;
+use crate::oracle::fairness::Pool;
 use crate::plan::Plan;
 use crate::postgres::Own;
 use crate::statement::Token;
@@ -26,6 +29,10 @@ pub(crate) struct Oracle {
     processes: Vec<Process>,
     spans: Vec<Span>,
     steps: u64,
+    /// Since when a pool is known to have had a server.
+    known: BTreeMap<Pool, u64>,
+    /// When the last login to a pool was refused for good, in flow and by the engines' clock.
+    doomed: BTreeMap<Pool, (u64, u64)>,
     /// When a mishap has happened last, and when servers have refused somebody last.
     mishap: Option<u64>,
     refused: Option<u64>,
@@ -59,6 +66,7 @@ struct Span {
     opened: u64,
     closed: Option<u64>,
     flow: u64,
+    closed_at: u64,
 }
 
 /// A client that was told that its connection ends.
@@ -170,15 +178,52 @@ impl Oracle {
             opened,
             closed: None,
             flow,
+            closed_at: 0,
         });
     }
 
-    pub(crate) fn server_closed(&mut self, wire: WireId, _flow: u64) {
+    pub(crate) fn server_closed(&mut self, wire: WireId, flow: u64) {
         self.steps += 1;
         let steps = self.steps;
-        if let Some(span) = self.span(wire) {
-            span.closed.get_or_insert(steps);
+        if let Some(span) = self.span(wire).filter(|span| span.closed.is_none()) {
+            (span.closed, span.closed_at) = (Some(steps), flow);
         }
+    }
+
+    /// Since when no connection to this database is open; `None` while there is one.
+    pub(crate) fn deserted_since(&self, database: usize) -> Option<u64> {
+        let mut spans = self.spans.iter().filter(|span| span.database == database);
+        spans.try_fold(0, |last, span| span.closed.map(|_| last.max(span.closed_at)))
+    }
+
+    /// A pool has got a server, and what to welcome clients with.
+    pub(crate) fn pool_works(&mut self, pool: Pool, flow: u64) {
+        self.known.entry(pool).or_insert(flow);
+        self.doomed.remove(&pool);
+    }
+
+    /// Since when a pool is known to have had a server.
+    pub(crate) fn known_since(&self, pool: Pool) -> Option<u64> {
+        self.known.get(&pool).copied()
+    }
+
+    /// A login to a pool was refused, for good or not, and the pooler knows.
+    pub(crate) fn login_refused(&mut self, pool: Pool, for_good: bool, now: (u64, u64)) {
+        match for_good {
+            true => drop(self.doomed.insert(pool, now)),
+            false => drop(self.doomed.remove(&pool)),
+        }
+    }
+
+    /// When the last login to a pool was refused for good.
+    pub(crate) fn doomed_since(&self, pool: Pool) -> Option<(u64, u64)> {
+        self.doomed.get(&pool).copied()
+    }
+
+    /// Whether anything has gone wrong lately.
+    pub(crate) fn is_troubled(&self, flow: u64) -> bool {
+        let lately = |since: Option<u64>| since.is_some_and(|since| flow < since + AFTERMATH);
+        lately(self.mishap) || lately(self.refused)
     }
 
     fn span(&mut self, wire: WireId) -> Option<&mut Span> {

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::random::Random;
+
 /// The parameters that follow a client.
 pub(crate) const TRACKED: [&str; 6] = [
     "client_encoding",
@@ -53,4 +55,17 @@ pub(crate) fn fingerprint(params: &Params) -> u64 {
         }
     }
     hash
+}
+
+/// A value for a parameter; some are spelled as a server would not.
+pub(crate) fn value(random: &mut Random, name: &str) -> String {
+    let choices: &[&str] = match name {
+        "client_encoding" => &["UTF8", "utf8", "LATIN1", "UTF-8"],
+        "DateStyle" => &["ISO", "iso, mdy", "German", "SQL, DMY"],
+        "TimeZone" => &["UTC", "Europe/Berlin", "Etc/UTC", "utc"],
+        "standard_conforming_strings" => &["on", "off"],
+        "application_name" => &["", "web", "Web", "it's", "back\\slash", "a;b", "two words"],
+        _ => &["postgres", "iso_8601", "sql_standard"],
+    };
+    random.pick(choices).to_owned()
 }

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 /// The most lines that are kept.
-const LINES_MAX: usize = 20_000;
+const LINES_MAX: usize = 100_000;
 
 /// The last lines of what has happened, or nothing where nobody listens.
 #[derive(Debug)]

@@ -10,6 +10,7 @@
 
 pub(crate) mod mail;
 mod peers;
+mod servers;
 pub(crate) mod shell;
 mod watch;
 
@@ -54,6 +55,8 @@ pub(crate) enum Event {
     Cancel(usize, u32),
     /// A slow statement is done, if it still is the one with this number.
     Done(usize, u64),
+    /// A server gets round to the cancel request that this process has read.
+    Signal(usize, Vec<u8>),
     /// A peer closes its end.
     HangUp(WireId),
     /// The operator or fate does something.
@@ -250,6 +253,7 @@ impl World {
             Event::Wake(app) => self.app_wakes(app),
             Event::Cancel(app, session) => self.app_cancels(app, session),
             Event::Done(process, nap) => self.process_wakes(process, nap),
+            Event::Signal(process, key) => self.process_cancels(process, &key),
             Event::HangUp(wire) => self.peer_closes(wire),
             Event::Operate => self.operate(),
             Event::Look => {
@@ -337,6 +341,9 @@ impl World {
         let lost = self.workers.iter().any(|worker| worker.lost_parcels > 0);
         if self.ledger.servers() != 0 && !lost {
             return Err(format!("the ledger counts {} servers at the end", self.ledger.servers()));
+        }
+        if self.ledger.clients() != 0 && !lost {
+            return Err(format!("the ledger counts {} clients at the end", self.ledger.clients()));
         }
         self.oracle.check_limits()
     }

@@ -31,6 +31,8 @@ pub(crate) struct Unit {
 pub(crate) enum Kind {
     Parse,
     Bind,
+    /// Of the unnamed statement of an earlier batch, which may be gone (SQLSTATE 26000).
+    LateBind,
     Close,
     /// Of a statement that returns rows.
     DescribeStatement,
@@ -155,6 +157,11 @@ impl Conversation {
         !self.buffer.is_empty()
     }
 
+    /// Whether an error stands where the rest of a message should.
+    pub(crate) fn has_words_in_a_message(&self) -> bool {
+        self.buffer.windows(WORDS.len()).skip(1).any(|words| words == WORDS)
+    }
+
     /// What is waited for, for a story.
     pub(crate) fn front(&self) -> String {
         format!("{:?} and {} more", self.expected.front(), self.expected.len())
@@ -238,7 +245,8 @@ impl Conversation {
             return Err(format!("error that nobody asked for: {message}"));
         };
         let token = Token::parse(&message).map(|(token, _)| token);
-        if token != Some(front.token) || front.kind == Kind::Ready {
+        let is_gone = front.kind == Kind::LateBind && code == "26000";
+        if !is_gone && token != Some(front.token) || front.kind == Kind::Ready {
             self.expected.push_front(front);
             return Err(format!("error of another request: {code} {message}"));
         }
@@ -270,7 +278,7 @@ impl Conversation {
         let token = front.token;
         let done = match (&mut front.kind, tag) {
             (Kind::Parse, tag::PARSE_COMPLETE)
-            | (Kind::Bind, tag::BIND_COMPLETE)
+            | (Kind::Bind | Kind::LateBind, tag::BIND_COMPLETE)
             | (Kind::Close, tag::CLOSE_COMPLETE)
             | (Kind::Command, tag::COMMAND_COMPLETE)
             | (Kind::DescribePortal, tag::ROW_DESCRIPTION)
@@ -338,6 +346,9 @@ impl Conversation {
         Ok(())
     }
 }
+
+/// How an error begins that ends a connection.
+const WORDS: &[u8] = b"SFATAL";
 
 /// A row must be the one that was asked for, down to its last byte; it is never the whole answer.
 fn next_row(found: &[u8], token: Token, row: &mut u32, size: u32) -> Result<bool, String> {

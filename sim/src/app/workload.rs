@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a query, several at once · BEGIN … COMMIT · a batch, batches in a pipeline · a portal paged with
-//! Flush · COPY both ways · a function call · SET · huge messages
+//! Flush · COPY both ways · a function call · SET · the unnamed statement, later · huge messages
 //! ```
 //!
 //! Knows neither whether a server is there nor what has come of earlier steps.
@@ -66,7 +66,7 @@ const FOREVER: u32 = 20_000_000;
 impl Author<'_> {
     /// One workload.
     pub(crate) fn workload(&mut self) -> Vec<Step> {
-        let weights = [12, 4, 12, 14, 8, 7, 8, 5, 4, 6, 6, 3, 4];
+        let weights = [12, 4, 12, 14, 8, 7, 8, 5, 4, 6, 6, 3, 4, 4];
         match self.random.weighted(&weights) {
             0 => self.simple(When::Answered),
             1 => self.several(),
@@ -80,7 +80,8 @@ impl Author<'_> {
             9 => self.call(),
             10 => self.set(),
             11 => self.lone_messages(),
-            _ => self.mixed(),
+            12 => self.mixed(),
+            _ => self.late_bind(),
         }
     }
 
@@ -259,7 +260,7 @@ impl Author<'_> {
         let mut data = self.copy_data(pieces);
         write::sync(&mut data);
         let ready = unit(token, Kind::Ready, true);
-        if self.random.chance(300) {
+        if self.random.chance(500) {
             bytes.extend_from_slice(&data);
             expects.push(ready);
             return vec![Step {
@@ -280,8 +281,9 @@ impl Author<'_> {
 
     fn copy_plan(&mut self) -> (u64, String) {
         let pieces = self.random.below(8);
-        let fails = self.random.chance(350);
-        let fails_at = self.random.range(0, pieces);
+        let fails = self.random.chance(450);
+        let at_once = self.random.chance(400);
+        let fails_at = if at_once { 0 } else { self.random.range(0, pieces) };
         (pieces, if fails { format!(" fail={fails_at}") } else { String::new() })
     }
 
@@ -321,7 +323,7 @@ impl Author<'_> {
 
     fn set_step(&mut self, verb: &str, when: When) -> Vec<Step> {
         let name = self.random.pick(&params::TRACKED);
-        let value = value(self.random, name);
+        let value = params::value(self.random, name);
         let (token, text) = self.text(&format!("{verb} {name}={}", quoted(&value)));
         vec![self.query_step(&text, token, vec![unit(token, Kind::Command, false)], when)]
     }
@@ -369,6 +371,29 @@ impl Author<'_> {
             steps.extend(self.simple(When::Now));
         }
         steps
+    }
+
+    /// Parse of the unnamed statement in one batch, Bind in another: in transaction pooling it may
+    /// be gone by then, but never be somebody else's.
+    fn late_bind(&mut self) -> Vec<Step> {
+        let token = self.token();
+        let text = format!("{token}{} select rows=2 size=3", self.claim());
+        let mut bytes = Vec::new();
+        write::parse(&mut bytes, b"", text.as_bytes(), &[]);
+        write::sync(&mut bytes);
+        let ready = |token| unit(token, Kind::Ready, true);
+        let expects = vec![unit(token, Kind::Parse, true), ready(token)];
+        let when = When::Answered;
+        let parse = Step { bytes, expects, when, token, after_copy: false, slow: false };
+        let late = self.token();
+        let portal = late.to_string();
+        let mut bytes = Vec::new();
+        write::bind(&mut bytes, portal.as_bytes(), b"", &[], &[], &[]);
+        write::execute(&mut bytes, portal.as_bytes(), 0);
+        write::sync(&mut bytes);
+        let rows = Kind::Rows { described: false, next: 0, last: 2, size: 3, suspends: false };
+        let expects = vec![unit(late, Kind::LateBind, true), unit(token, rows, true), ready(late)];
+        vec![parse, Step { bytes, expects, when, token: late, after_copy: false, slow: false }]
     }
 
     fn parse_bind_execute(&mut self, bytes: &mut Vec<u8>, units: &mut Vec<Unit>) -> (Token, bool) {
@@ -455,19 +480,6 @@ impl Author<'_> {
             _ => 0,
         }
     }
-}
-
-/// A value for a parameter; some are spelled as a server would not.
-pub(crate) fn value(random: &mut Random, name: &str) -> String {
-    let choices: &[&str] = match name {
-        "client_encoding" => &["UTF8", "utf8", "LATIN1", "UTF-8"],
-        "DateStyle" => &["ISO", "iso, mdy", "German", "SQL, DMY"],
-        "TimeZone" => &["UTC", "Europe/Berlin", "Etc/UTC", "utc"],
-        "standard_conforming_strings" => &["on", "off"],
-        "application_name" => &["", "web", "Web", "it's", "back\\slash", "a;b", "two words"],
-        _ => &["postgres", "iso_8601", "sql_standard"],
-    };
-    random.pick(choices).to_owned()
 }
 
 fn unit(token: Token, kind: Kind, extended: bool) -> Unit {

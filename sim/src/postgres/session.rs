@@ -195,6 +195,8 @@ impl Session {
 
     fn query(&mut self, body: &[u8]) {
         let text = frontend::query(body).map(String::from_utf8_lossy).unwrap_or_default();
+        // PostgreSQL: drop_unnamed_stmt() in exec_simple_query.
+        self.statements.remove(&b""[..]);
         let statements = split(&text);
         if statements.is_empty() {
             self.todo.push_back(Todo::Run(String::new()));

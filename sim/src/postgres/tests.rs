@@ -108,6 +108,7 @@ fn batches() {
     check(&["P fail", "B", "E", "Q select", "F", "S"], "12EZi");
     check(&["B gone", "E", "S", "Q select"], "EZiTDCZi");
     check(&["N select", "N select", "S"], "1EZi");
+    check(&["P select", "S", "B", "E", "S", "Q select", "B", "S"], "1Zi2DCZiTDCZiEZi");
     check(&["N select", "C", "N select", "S"], "131Zi");
     check(&["P select rows=5", "B", "E 2", "E 2", "E 2", "S"], "12DDsDDsDCZi");
     check(&["P select rows=2", "B", "E 2", "E 2", "S"], "12DDsCZi");

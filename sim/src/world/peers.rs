@@ -1,19 +1,17 @@
-//! The peers of the pooler: clients, those who want a query cancelled, and server processes.
+//! The peers of the pooler, and among them the clients and those who want a query cancelled.
 //!
 //! ```text
 //! a pipe has news ──► the peer reads ──► what it says goes into the other pipe
 //! a client wakes  ──► it connects, begins a workload, or leaves
 //! ```
 //!
-//! Carries bytes; what they mean is known to `app` and `postgres`.
+//! Carries bytes; what they mean is known to `app`. Servers are in `servers`.
 
 use super::{Event, Phase, World};
 use crate::app::conversation::News;
 use crate::app::{Flaw, Request, Stage};
-use crate::net::{End, Far, Place, WireId};
+use crate::net::{End, Far, WireId};
 use crate::oracle::Ending;
-use crate::plan::database_at;
-use crate::postgres::Outcome;
 use crate::statement::Token;
 
 impl World {
@@ -79,7 +77,7 @@ impl World {
         self.readable(id, latency);
     }
 
-    fn say(&mut self, id: WireId, bytes: &[u8]) {
+    pub(super) fn say(&mut self, id: WireId, bytes: &[u8]) {
         let wire = &mut self.wires[id.0];
         wire.up.push(bytes);
         wire.touched = self.flow;
@@ -87,7 +85,7 @@ impl World {
         self.readable(id, latency);
     }
 
-    fn taken(&mut self, id: WireId) {
+    pub(super) fn taken(&mut self, id: WireId) {
         let wire = &mut self.wires[id.0];
         wire.touched = self.flow;
         if wire.down.blocked && wire.down.room() > 0 {
@@ -95,8 +93,6 @@ impl World {
             self.after(latency, Event::Writable(id));
         }
     }
-
-    // Clients.
 
     pub(crate) fn app_wakes(&mut self, place: usize) {
         let leaving = self.phase != Phase::Busy;
@@ -237,6 +233,10 @@ impl World {
         self.tell(|_| format!("client {place}: hears the end ({end:?})"));
         let app = &self.apps[place];
         let in_message = app.conversation.is_in_message();
+        if app.conversation.has_words_in_a_message() {
+            self.oracle.fail(format!("client {place} was told of its end in a message"));
+        }
+        let app = &self.apps[place];
         let exited = self.operator.how.is_some();
         self.oracle.client_ended(place, self.flow, app.told || exited, in_message);
         self.peer_closes(id);
@@ -349,134 +349,6 @@ impl World {
                 if let Some(request) = &mut self.apps[place].request {
                     request.waiting = false;
                 }
-            }
-        }
-    }
-
-    // Servers.
-
-    pub(crate) fn process_reads(&mut self, place: usize) {
-        let id = self.processes[place].wire;
-        loop {
-            self.process_writes(place);
-            let process = &mut self.processes[place];
-            if process.napping || !process.unsent.is_empty() || process.ending {
-                break;
-            }
-            let bytes = self.wires[id.0].down.take(8192);
-            let ended = bytes.is_empty();
-            process.backend.hear(&bytes);
-            let outcome = process.backend.work(&self.accounts);
-            process.unsent = process.backend.take_output();
-            self.process_tells(place);
-            if !ended {
-                self.taken(id);
-            }
-            match outcome {
-                Outcome::Waits => {}
-                Outcome::Sleeps(time) => {
-                    let process = &mut self.processes[place];
-                    process.naps += 1;
-                    process.napping = true;
-                    let nap = process.naps;
-                    self.after(time, Event::Done(place, nap));
-                }
-                Outcome::Cancel(key) => {
-                    self.process_cancels(place, &key);
-                    self.processes[place].ending = true;
-                }
-                Outcome::Ends => self.processes[place].ending = true,
-            }
-            if ended && self.processes[place].unsent.is_empty() {
-                break;
-            }
-        }
-        let process = &self.processes[place];
-        let is_done = process.ending && process.unsent.is_empty();
-        let wire = &self.wires[id.0];
-        if matches!(wire.far, Far::Backend(_)) && (is_done || self.is_left(place)) {
-            let delay = self.random.below(2_000);
-            self.after(delay, Event::HangUp(id));
-        }
-    }
-
-    /// Whether the pooler has closed, and there is nothing more to do.
-    fn is_left(&self, place: usize) -> bool {
-        let process = &self.processes[place];
-        let down = &self.wires[process.wire.0].down;
-        !process.napping && down.len() == 0 && matches!(down.end, End::Closed | End::Reset)
-    }
-
-    fn process_writes(&mut self, place: usize) {
-        let process = &mut self.processes[place];
-        let id = process.wire;
-        let wire = &mut self.wires[id.0];
-        if wire.place == Place::Gone {
-            process.unsent.clear();
-        }
-        let room = wire.up.room().min(process.unsent.len());
-        if room > 0 {
-            let bytes: Vec<u8> = process.unsent.drain(..room).collect();
-            self.say(id, &bytes);
-        }
-    }
-
-    /// Passes on what an observer would like to know.
-    pub(crate) fn process_tells(&mut self, place: usize) {
-        let process = &mut self.processes[place];
-        let facts = std::mem::take(&mut process.backend.session.facts);
-        let id = process.wire;
-        for fact in facts {
-            self.tell(|_| format!("server {place} on wire {}: {fact:?}", id.0));
-            self.note_fact(place, id, &fact);
-        }
-        if self.processes[place].backend.is_ready() {
-            return;
-        }
-        let process = &self.processes[place];
-        if let Some((database, user)) = &process.backend.login {
-            let port = self.wires[id.0].port.map_or(0, database_at);
-            self.oracle.server_known(id, (port, database, user));
-        }
-    }
-
-    pub(crate) fn process_wakes(&mut self, place: usize, nap: u64) {
-        let process = &mut self.processes[place];
-        if !process.napping || process.naps != nap {
-            return;
-        }
-        process.napping = false;
-        process.backend.session.wake();
-        process.unsent.append(&mut process.backend.take_output());
-        self.process_tells(place);
-        self.process_reads(place);
-    }
-
-    /// A cancel request reaches the server: the process that it names is interrupted, now.
-    fn process_cancels(&mut self, place: usize, key: &[u8]) {
-        let named = |process: &super::Process| {
-            let mut own = process.backend.pid.to_be_bytes().to_vec();
-            own.extend_from_slice(&process.backend.secret);
-            own == key
-        };
-        self.oracle.is_cancel(self.processes[place].wire);
-        let Some(target) = self.processes.iter().position(named) else {
-            let wire = self.processes[place].wire;
-            return self.oracle.fail(format!("wire {}: cancel request with a strange key", wire.0));
-        };
-        let process = &mut self.processes[target];
-        let lives = matches!(self.wires[process.wire.0].far, Far::Backend(_));
-        let hit = if lives { process.backend.session.cancel() } else { None };
-        self.tell(|_| format!("server {target}: cancel request, hits {hit:?}"));
-        match hit {
-            None => self.tally.cancels_late += 1,
-            Some(token) => {
-                self.tally.cancels_hit += 1;
-                self.oracle.cancel_hit(token);
-                let process = &mut self.processes[target];
-                process.napping = false;
-                process.unsent.append(&mut process.backend.take_output());
-                self.process_reads(target);
             }
         }
     }

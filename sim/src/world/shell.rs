@@ -10,8 +10,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use engine::{
-    Address, Answer, Command, ConnId, Engine, Local, PARTS_MAX, Parcel, Question, Refused, Ticket,
-    Time,
+    Address, Answer, Command, ConnId, Engine, Local, PARTS_MAX, Question, Refused, Ticket, Time,
 };
 
 use super::mail::Letter;
@@ -34,7 +33,7 @@ pub(crate) struct Worker {
     pub(crate) pools: Vec<PoolPlan>,
     /// What its engine takes to be paused, and when it was told last.
     pub(crate) paused: Paused,
-    /// Servers that were under way to it when it had ended.
+    /// Connections that were under way to it when it had ended.
     pub(crate) lost_parcels: u32,
 }
 
@@ -392,6 +391,7 @@ impl World {
         self.tell(|_| {
             format!("worker {worker}: closes wire {}, {} bytes left", id.0, farewell.bytes.len())
         });
+        self.note_close(id);
         let wire = &mut self.wires[id.0];
         wire.place = Place::Gone;
         wire.down.push(&farewell.bytes);
@@ -414,14 +414,17 @@ impl World {
     fn exit(&mut self, worker: usize) {
         self.tell(|_| format!("worker {worker}: exits"));
         self.workers[worker].exited = true;
+        let out = self.workers[worker].engine.blocks_out();
+        if out > 0 {
+            self.oracle.fail(format!("worker {worker} exits with {out} blocks of bytes"));
+        }
         for (_, wire) in std::mem::take(&mut self.workers[worker].conns) {
             self.abandon(wire);
         }
         for from in 0..self.workers[worker].mail.len() {
             while let Some(letter) = self.workers[worker].mail[from].pop_front() {
-                if let Letter::Parcel(parcel, wire) = letter {
-                    self.workers[worker].lost_parcels +=
-                        u32::from(matches!(parcel, Parcel::Server(_)));
+                if let Letter::Parcel(_, wire) = letter {
+                    self.workers[worker].lost_parcels += 1;
                     self.abandon(wire);
                 }
             }

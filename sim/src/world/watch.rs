@@ -12,19 +12,30 @@ use crate::app::{Request, Stage};
 use crate::net::{Far, Place, WireId};
 use crate::oracle::fairness::{self, Idler, Pool, Waiter};
 use crate::plan::PoolPlan;
-use crate::postgres::{Fact, Own};
+use crate::postgres::{Fact, Mood, Own};
+
+/// Where nothing else happens, an engine looks around so often, in microseconds.
+const UPKEEP: u64 = 340_000;
 
 impl World {
     /// Something that a server process has let us know.
     pub(crate) fn note_fact(&mut self, place: usize, id: WireId, fact: &Fact) {
         match fact {
-            Fact::LoggedIn => self.tally.servers += 1,
+            Fact::LoggedIn => {
+                self.tally.servers += 1;
+                if let Some(pool) = self.pool_of_server(place) {
+                    self.oracle.login_refused(pool, false, (0, 0));
+                }
+            }
             Fact::Refused => {
                 self.tally.logins_refused += 1;
                 self.oracle.refusal(self.flow);
             }
             Fact::Ran(token, claim) => {
                 self.tally.transactions += 1;
+                if let Some(pool) = self.pool_of_server(place) {
+                    self.oracle.pool_works(pool, self.flow);
+                }
                 self.oracle.ran(place, *token, *claim);
             }
             Fact::Asked(own) => {
@@ -108,8 +119,23 @@ impl World {
         }
     }
 
+    /// The pooler closes a server's wire: perhaps because its login was refused.
+    pub(crate) fn note_close(&mut self, id: WireId) {
+        let Some(place) = self.processes.iter().rposition(|process| process.wire == id) else {
+            return;
+        };
+        if let (Mood::Refuses(code), Some(pool)) =
+            (self.processes[place].backend.mood, self.pool_of_server(place))
+        {
+            let for_good = matches!(code, "3D000" | "28P01");
+            self.tell(|_| format!("server {place}: was refused with {code}"));
+            self.oracle.login_refused(pool, for_good, (self.flow, self.flow + self.jumped));
+        }
+    }
+
     /// Looks around: does anybody wait in vain?
     pub(crate) fn look(&mut self) {
+        self.look_at_newcomers();
         let waiting = self.waiting();
         self.fronts.look(&waiting, self.flow);
         if waiting.is_empty() || self.operator.how.is_some() {
@@ -122,8 +148,11 @@ impl World {
         if let Err(why) = fairness::nobody_idles(&idle, &truly, (self.flow, patience)) {
             self.oracle.fail(why);
         }
+        for waiter in &truly {
+            self.look_at_deserted(waiter);
+        }
         let limit = self.plan.times.query_wait;
-        let slack = 400_000 + patience;
+        let slack = UPKEEP + patience;
         let now = self.flow + self.jumped;
         let late = waiting.iter().find(|waiter| now > waiter.since.1 + limit + slack);
         if let Some(waiter) = late.filter(|_| limit > 0)
@@ -135,6 +164,60 @@ impl World {
                 waiter.since.0 as f64 / 1000.0
             ));
         }
+    }
+
+    /// Whoever has proved who it is, and whose pool has had a server, is welcomed.
+    fn look_at_newcomers(&mut self) {
+        if !self.plan.unattended || self.operator.how.is_some() {
+            return;
+        }
+        let trusted = self.plan.auth_type == config::AuthType::Trust;
+        for place in 0..self.apps.len() {
+            let app = &self.apps[place];
+            let wire = app.wire.map(|id| &self.wires[id.0]).filter(|wire| {
+                let quiet = wire.up.len() == 0 && wire.down.len() == 0 && !wire.down.blocked;
+                quiet && matches!(wire.place, Place::At(..)) && wire.reading
+            });
+            let waits = app.stage == Stage::LoggingIn && (app.proved || trusted);
+            let since = wire.filter(|_| waits).map(|_| app.newcomer_since.unwrap_or(self.flow));
+            self.apps[place].newcomer_since = since;
+            let known = self.pool_of(place).and_then(|pool| self.oracle.known_since(pool));
+            if let (Some(since), Some(known)) = (since, known)
+                && since.max(known) + self.plan.patience() < self.flow
+            {
+                self.oracle.fail(format!("client {place} has logged in and is not welcomed"));
+            }
+        }
+    }
+
+    /// Whoever waits for a pool without servers gets one, or is told why there is none.
+    fn look_at_deserted(&mut self, waiter: &Waiter) {
+        let Some(since) = self.oracle.deserted_since(waiter.pool.0) else { return };
+        let patience = self.plan.patience();
+        let changed = self.workers.iter().map(|worker| worker.paused.changed).max();
+        let since = since.max(waiter.since.0).max(changed.unwrap_or_default());
+        let clock = self.flow + self.jumped;
+        let doomed = self.oracle.doomed_since(waiter.pool).is_some_and(|(flow, at)| {
+            let late = flow.max(since) + UPKEEP + patience < self.flow;
+            late && clock + patience < at + self.plan.times.retry
+        });
+        if doomed {
+            let place = waiter.place;
+            self.oracle.fail(format!("client {place} is not told that its login was refused"));
+        } else if since + patience < self.flow && !self.oracle.is_troubled(self.flow) {
+            self.oracle.fail(format!(
+                "client {} has waited since {:.3} ms and nobody opens a server",
+                waiter.place,
+                waiter.since.0 as f64 / 1000.0
+            ));
+        }
+    }
+
+    fn pool_of_server(&self, place: usize) -> Option<Pool> {
+        let process = &self.processes[place];
+        let (_, user) = process.backend.login.as_ref()?;
+        let user = self.accounts.iter().position(|account| account.name == user)?;
+        Some((crate::plan::database_at(self.wires[process.wire.0].port?), user))
     }
 
     /// Whether the pool was not paused or resumed lately anywhere.
