@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use auth::Userlist;
-use config::{Complaint, Config};
+use config::{Change, Complaint, Config};
 use engine::Setup;
 
 use crate::cli;
@@ -39,13 +39,28 @@ pub(crate) fn read(path: &str) -> Result<Setup, String> {
 /// Every complaint about the configuration, one a line; those about the userlist are among them,
 /// since half a userlist would lock out the users of the other half.
 pub(crate) fn read_again(path: &str, old: &Setup) -> Result<Setup, String> {
-    let config = config::keep_boot_settings(&old.config, load(path)?);
+    let read = load(path)?;
+    let restart = boot_only(&old.config, &read);
+    let config = config::keep_boot_settings(&old.config, read);
     let (userlist, complaints) = read_userlist(&config)?;
     if !complaints.is_empty() {
         return Err(complaints.join("\n"));
     }
+    for setting in restart {
+        log::warn!("{path}: {setting} has changed, which takes effect after a restart");
+    }
     let userlist = Arc::new(userlist);
     Ok(Setup { config, userlist, version: Arc::clone(&old.version), uid: old.uid })
+}
+
+/// The settings that differ but keep their value until the next start.
+fn boot_only(old: &Config, new: &Config) -> Vec<&'static str> {
+    let changes = config::diff(old, new);
+    let boot_only = |change| match change {
+        Change::BootOnly(setting) => Some(setting),
+        _ => None,
+    };
+    changes.into_iter().filter_map(boot_only).collect()
 }
 
 fn load(path: &str) -> Result<Config, String> {

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use super::{read, read_again};
+use super::{boot_only, read, read_again};
 
 struct Folder(PathBuf);
 
@@ -41,6 +41,7 @@ fn a_reload_is_all_or_nothing_and_keeps_what_only_a_start_changes() {
 
     folder.write("a.ini", &ini(users.as_ref(), "listen_port = 7002\nquery_wait_timeout = 6"));
     folder.write("users.txt", "\"bob\" \"x\"\n");
+    assert_eq!(boot_only(&old.config, &read(&path).unwrap().config), ["listen_port"]);
     let new = read_again(&path, &old).unwrap();
     assert_eq!(new.config.pgbouncer.query_wait_timeout, 6_000_000);
     assert_eq!(new.config.pgbouncer.listen_port, 7001);
