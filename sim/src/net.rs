@@ -137,6 +137,14 @@ pub(crate) struct Wire {
     pub(crate) port: Option<u16>,
     /// When a byte was last put in or taken out, or its end of the pooler moved.
     pub(crate) touched: u64,
+    /// When the pooler has taken an answer to a client last.
+    pub(crate) heard: u64,
+    /// The session whose request the pooler has written last of all.
+    pub(crate) last_session: Option<u32>,
+    /// Whether the pooler has written something since that names no request of a client.
+    pub(crate) own_words: bool,
+    /// Since when the pooler has had more to write than there was room for.
+    pub(crate) behind_since: Option<u64>,
     /// The session whose request the pooler has written last, until all is answered.
     pub(crate) owner: Option<u32>,
     /// Finds out whose requests the pooler writes.
@@ -155,6 +163,10 @@ impl Wire {
             stalled: 0,
             port: None,
             touched: 0,
+            heard: 0,
+            last_session: None,
+            own_words: true,
+            behind_since: None,
             owner: None,
             tokens: crate::statement::Scanner::default(),
         }

@@ -339,6 +339,9 @@ impl World {
 
     /// The pooler has written to somebody; `tokens` name the requests in it.
     pub(crate) fn written(&mut self, id: WireId, worker: usize, tokens: &[Token]) {
+        if let Some(token) = tokens.first() {
+            self.check_release(id, *token);
+        }
         for token in tokens {
             self.wires[id.0].owner = Some(token.session);
             let Some(place) = self.oracle.app_of(token.session) else { continue };

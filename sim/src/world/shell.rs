@@ -119,6 +119,9 @@ impl World {
         let wire = &mut self.wires[id.0];
         let chunk = wire.up.take(count);
         wire.touched = self.flow;
+        if !wire.own_words {
+            wire.heard = self.flow;
+        }
         let more = wire.up.has_news();
         self.tell(|_| format!("worker {worker}: reads {count} bytes of wire {}", id.0));
         self.request_delivered(id);
@@ -329,6 +332,7 @@ impl World {
             let count = self.workers[worker].engine.gather(conn, chunk, &mut parts);
             let total: usize = parts[..count].iter().map(|part| part.len()).sum();
             if total == 0 {
+                wire.behind_since = None;
                 return;
             }
             if wire.far == Far::Nobody {
@@ -350,8 +354,10 @@ impl World {
                 }
             }
             wire.touched = self.flow;
+            wire.own_words = tokens.is_empty();
             if most < total {
                 wire.down.blocked = true;
+                wire.behind_since.get_or_insert(self.flow);
                 self.tally.short_writes += 1;
             }
             let (latency, waits_for_room) = (wire.latency, most == room && room < total);

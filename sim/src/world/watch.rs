@@ -13,6 +13,7 @@ use crate::net::{Far, Place, WireId};
 use crate::oracle::fairness::{self, Idler, Pool, Waiter};
 use crate::plan::PoolPlan;
 use crate::postgres::{Fact, Mood, Own};
+use crate::statement::Token;
 
 /// Where nothing else happens, an engine looks around so often, in microseconds.
 const UPKEEP: u64 = 340_000;
@@ -116,6 +117,22 @@ impl World {
             .collect();
         if let Err(why) = fairness::may_go_first(&served, &known, patience) {
             self.oracle.fail(why);
+        }
+    }
+
+    /// A request goes to a server: its last client must have been sent all of its answers.
+    pub(crate) fn check_release(&mut self, id: WireId, token: Token) {
+        let last = self.wires[id.0].last_session.replace(token.session);
+        let Some(last) = last.filter(|last| *last != token.session) else { return };
+        let app = self.oracle.app_of(last).map(|place| &self.apps[place]);
+        let wire = app.filter(|app| app.session == last).and_then(|app| app.wire);
+        let behind = wire.and_then(|wire| self.wires[wire.0].behind_since);
+        if behind.is_some_and(|since| since <= self.wires[id.0].heard) {
+            self.oracle.fail(format!(
+                "the server of wire {} is given to {token} before session {last} has been sent \
+                 everything",
+                id.0
+            ));
         }
     }
 
