@@ -102,12 +102,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 impl Copy {
     fn new() -> Self {
         let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let root = std::env::temp_dir().join("pgweir-mutants");
+        let root = std::env::temp_dir().join(format!("pgweir-mutants-{}", std::process::id()));
         for folder in FOLDERS {
-            let to = root.join(folder);
-            // What is left of an earlier run would be built along.
-            let _ = fs::remove_dir_all(&to);
-            copy_folder(&original.join(folder), &to);
+            copy_folder(&original.join(folder), &root.join(folder));
         }
         let manifest = fs::read_to_string(original.join("Cargo.toml")).expect("a workspace");
         let members = FOLDERS.map(|folder| format!("\"{folder}\"")).join(", ");
@@ -174,6 +171,13 @@ impl Copy {
         let output = run.wait_with_output().map(|output| output.stdout).unwrap_or_default();
         let text = String::from_utf8_lossy(&output).into_owned();
         Fate::Found(text.lines().next_back().unwrap_or_default().chars().take(120).collect())
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // What cannot be removed is left to whoever cleans the folder of temporary files.
+        let _ = fs::remove_dir_all(&self.root);
     }
 }
 

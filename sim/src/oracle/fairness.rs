@@ -67,14 +67,13 @@ impl Fronts {
 
 /// Takes away those that may have a server already, which is only being prepared: as many of the
 /// oldest clients of a pool on a worker as there are servers in the making.
-pub(crate) fn truly_waiting(mut all: Vec<Waiter>, preparing: &[(Pool, usize)]) -> Vec<Waiter> {
-    all.sort_by_key(|waiter| (waiter.since, waiter.place));
+pub(crate) fn leave_out(waiting: &mut Vec<Waiter>, preparing: &[(Pool, usize)]) {
     for place in preparing {
-        if let Some(first) = all.iter().position(|waiter| (waiter.pool, waiter.worker) == *place) {
-            all.remove(first);
+        let is_there = |waiter: &Waiter| (waiter.pool, waiter.worker) == *place;
+        if let Some(first) = waiting.iter().position(is_there) {
+            waiting.remove(first);
         }
     }
-    all
 }
 
 /// Whether this client may be served before those that wait.

@@ -107,14 +107,14 @@ impl World {
         if self.is_exempt(pool) {
             return;
         }
-        let waiting = self.waiting();
-        self.fronts.look(&waiting, self.flow);
+        let (in_line, waiting) = self.waiting();
+        self.fronts.look(&in_line, self.flow);
         let patience = self.plan.patience();
-        let known: Vec<_> = waiting
-            .iter()
-            .copied()
-            .filter(|other| self.fronts.is_known(other, worker, (self.flow, patience)))
-            .collect();
+        let is_known = |other: &Waiter| {
+            let first = other.worker == worker || !self.is_anybody_unseen(pool, other.worker);
+            first && self.fronts.is_known(other, worker, (self.flow, patience))
+        };
+        let known: Vec<_> = waiting.into_iter().filter(is_known).collect();
         if let Err(why) = fairness::may_go_first(&served, &known, patience) {
             self.oracle.fail(why);
         }
@@ -153,8 +153,8 @@ impl World {
     /// Looks around: does anybody wait in vain?
     pub(crate) fn look(&mut self) {
         self.look_at_newcomers();
-        let waiting = self.waiting();
-        self.fronts.look(&waiting, self.flow);
+        let (in_line, waiting) = self.waiting();
+        self.fronts.look(&in_line, self.flow);
         if waiting.is_empty() || self.operator.how.is_some() {
             return;
         }
@@ -260,8 +260,9 @@ impl World {
         Some((traits.database, user))
     }
 
-    /// The clients that wait for a server.
-    fn waiting(&self) -> Vec<Waiter> {
+    /// The clients that wait for a server, in the order of age: all that may, and those of whom it
+    /// is sure.
+    fn waiting(&self) -> (Vec<Waiter>, Vec<Waiter>) {
         let waiters = self.apps.iter().enumerate().filter_map(|(place, app)| {
             let request = app.request.filter(|request| request.waiting)?;
             let Place::At(worker, _) = self.wires[app.wire?.0].place else { return None };
@@ -269,12 +270,30 @@ impl World {
             let since = request.since?;
             (app.stage == Stage::Working).then_some(Waiter { place, pool, worker, since })
         });
-        let waiters: Vec<_> = waiters.collect();
-        if waiters.is_empty() {
-            waiters
-        } else {
-            fairness::truly_waiting(waiters, &self.preparing())
+        let mut all: Vec<_> = waiters.collect();
+        all.sort_by_key(|waiter| (waiter.since, waiter.place));
+        let mut sure = all.clone();
+        if !all.is_empty() {
+            fairness::leave_out(&mut sure, &self.preparing());
         }
+        (all, sure)
+    }
+
+    /// Whether somebody on a worker may stand in line of whom it cannot be told from outside: a
+    /// client that has asked again before it was sure to have lost its server.
+    fn is_anybody_unseen(&self, pool: Pool, worker: usize) -> bool {
+        self.apps.iter().enumerate().any(|(place, app)| {
+            let here = app.wire.is_some_and(
+                |id| matches!(self.wires[id.0].place, Place::At(at, _) if at == worker),
+            );
+            here && self.pool_of(place) == Some(pool)
+                && !app.request.is_some_and(|request| request.waiting)
+                && !app.conversation.is_answered()
+                && !self
+                    .wires
+                    .iter()
+                    .any(|wire| wire.owner == Some(app.session) && wire.place != Place::Gone)
+        })
     }
 
     /// The servers that may have been given to somebody whose request has not reached them.
