@@ -113,9 +113,6 @@ pub enum Order {
     Reload,
     /// Shut the process down in this way, as for a signal; no answer.
     Shutdown(Shutdown),
-    /// Pause or resume everything, as for SIGUSR1 and SIGUSR2, is mailed by the engine itself.
-    /// This one only tells the program that the listeners may be closed; no answer.
-    CloseListeners,
 }
 
 /// The ways to shut down (PgBouncer's SHUTDOWN command and signals).

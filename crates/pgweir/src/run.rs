@@ -114,7 +114,6 @@ impl Program {
                 self.post.send(by, Letter::Answer(ticket, Answer::Reloaded(result)));
             }
             Order::Shutdown(how) => self.shut_down(how),
-            Order::CloseListeners => self.close_listeners(),
         }
     }
 

@@ -28,6 +28,14 @@ pub(crate) struct Step {
     pub(crate) slow: bool,
 }
 
+impl Step {
+    /// Something that is said when everything before has been answered.
+    fn answered(bytes: Vec<u8>, expects: Vec<Unit>, token: Token) -> Self {
+        let when = When::Answered;
+        Self { bytes, expects, when, token, after_copy: false, slow: false }
+    }
+}
+
 /// What a step waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
@@ -177,14 +185,7 @@ impl Author<'_> {
         write::flush(&mut bytes);
         let kinds = [Kind::Parse, Kind::Bind, Kind::DescribePortal];
         let expects = kinds.into_iter().map(|kind| unit(token, kind, true)).collect();
-        let mut steps = vec![Step {
-            bytes,
-            expects,
-            when: When::Answered,
-            token,
-            after_copy: false,
-            slow: false,
-        }];
+        let mut steps = vec![Step::answered(bytes, expects, token)];
         let mut next = 0;
         loop {
             let last = rows.min(next + page);
@@ -194,14 +195,7 @@ impl Author<'_> {
             write::flush(&mut bytes);
             let kind = Kind::Rows { described: false, next, last, size, suspends };
             let expects = vec![unit(token, kind, true)];
-            steps.push(Step {
-                bytes,
-                expects,
-                when: When::Answered,
-                token,
-                after_copy: false,
-                slow: false,
-            });
+            steps.push(Step::answered(bytes, expects, token));
             next = last;
             if !suspends || self.random.chance(200) {
                 break;
@@ -210,14 +204,7 @@ impl Author<'_> {
         let mut bytes = Vec::new();
         write::sync(&mut bytes);
         let expects = vec![unit(token, Kind::Ready, true)];
-        steps.push(Step {
-            bytes,
-            expects,
-            when: When::Answered,
-            token,
-            after_copy: false,
-            slow: false,
-        });
+        steps.push(Step::answered(bytes, expects, token));
         steps
     }
 
@@ -263,18 +250,11 @@ impl Author<'_> {
         if self.random.chance(500) {
             bytes.extend_from_slice(&data);
             expects.push(ready);
-            return vec![Step {
-                bytes,
-                expects,
-                when: When::Answered,
-                token,
-                after_copy: false,
-                slow: false,
-            }];
+            return vec![Step::answered(bytes, expects, token)];
         }
         let when = When::Copying { sync: true };
         vec![
-            Step { bytes, expects, when: When::Answered, token, after_copy: false, slow: false },
+            Step::answered(bytes, expects, token),
             Step { bytes: data, expects: vec![ready], when, token, after_copy: false, slow: false },
         ]
     }
@@ -314,7 +294,7 @@ impl Author<'_> {
         let mut bytes = Vec::new();
         write::function_call(&mut bytes, 1598, &[Some(token.to_string().as_bytes())]);
         let expects = vec![unit(token, Kind::Call, false), unit(token, Kind::Ready, false)];
-        vec![Step { bytes, expects, when: When::Answered, token, after_copy: false, slow: false }]
+        vec![Step::answered(bytes, expects, token)]
     }
 
     fn set(&mut self) -> Vec<Step> {
@@ -342,7 +322,7 @@ impl Author<'_> {
         }
         write::sync(&mut bytes);
         expects.push(unit(token, Kind::Ready, true));
-        vec![Step { bytes, expects, when: When::Answered, token, after_copy: false, slow: false }]
+        vec![Step::answered(bytes, expects, token)]
     }
 
     /// A batch that a simple query ends instead of a Sync.
@@ -356,14 +336,7 @@ impl Author<'_> {
         let rows = Kind::Rows { described: false, next: 0, last: 2, size: 3, suspends: false };
         let kinds = [Kind::Parse, Kind::Bind, rows];
         let expects = kinds.into_iter().map(|kind| unit(token, kind, true)).collect();
-        let mut steps = vec![Step {
-            bytes,
-            expects,
-            when: When::Answered,
-            token,
-            after_copy: false,
-            slow: false,
-        }];
+        let mut steps = vec![Step::answered(bytes, expects, token)];
         if self.random.chance(300) {
             steps[0].bytes.extend_from_slice(&sync());
             steps[0].expects.push(unit(token, Kind::Ready, true));

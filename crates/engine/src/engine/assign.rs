@@ -147,17 +147,26 @@ impl Engine {
             self.pool_mut(pool).used.push_back(id);
             self.touch(pool);
         } else {
-            self.make_available(id, now);
+            self.rest(id);
         }
     }
 
     /// A server that is clean and known to answer goes into its pool, unless it has to be closed.
     pub(super) fn make_available(&mut self, id: Id<Server>, now: Time) {
-        self.servers[id].stage = Stage::Idle;
-        if let Some(reason) = self.closing_time(id) {
-            return self.close_server(id, &reason, now);
+        match self.closing_time(id) {
+            Some(reason) => {
+                self.servers[id].stage = Stage::Idle;
+                self.close_server(id, &reason, now);
+            }
+            None => self.rest(id),
         }
-        let pool = self.servers[id].pool;
+    }
+
+    /// Puts a server on the list of idle ones; whoever waits is served next.
+    fn rest(&mut self, id: Id<Server>) {
+        let server = &mut self.servers[id];
+        server.stage = Stage::Idle;
+        let pool = server.pool;
         self.pool_mut(pool).idle.push_back(id);
         self.touch(pool);
     }
@@ -170,15 +179,12 @@ impl Engine {
                 Some(Reason::ServersShutDown)
             }
             (Fate::Close(reason), _) => Some(reason.clone()),
-            _ => match self.pool(server.pool).door {
-                // Its size has been lowered, and waiters may never leave a server idle.
-                Door::Open if self.pool(server.pool).is_over_size() => {
-                    Some(Reason::ServerMovedOn(SURPLUS))
-                }
-                Door::Open => None,
-                Door::Paused => Some(Reason::Paused),
-                Door::Removed => Some(Reason::DatabaseRemoved),
-            },
+            _ => {
+                let pool = self.pool(server.pool);
+                // When its size has been lowered, waiters may never leave a server idle.
+                let surplus = || pool.is_over_size().then_some(Reason::ServerMovedOn(SURPLUS));
+                pool.door.reason().or_else(surplus)
+            }
         }
     }
 
@@ -209,34 +215,25 @@ impl Engine {
     pub(super) fn serve(&mut self, pool_id: PoolId, now: Time) {
         loop {
             let oldest = self.oldest_wait(pool_id);
-            let pool = &mut self.pools[pool_id.0 as usize];
+            let pool = self.pool_mut(pool_id);
             if pool.door != Door::Open {
                 self.close_idle(pool_id, now);
                 break;
             }
-            let claim = pool.next_claim(oldest);
-            let servers = &self.servers;
-            let server = match claim {
-                Claim::Nobody => break,
-                Claim::Client(_) => pool.idle.pop_back(),
-                // Half a message of a server cannot travel.
-                Claim::Worker(_) => {
-                    let whole = |id: &Id<Server>| servers[*id].is_between_messages();
-                    let place = pool.idle.iter().rposition(whole);
-                    place.and_then(|place| pool.idle.remove(place))
-                }
-            };
-            let Some(server) = server else { break };
-            match claim {
+            match pool.next_claim(oldest) {
                 Claim::Client(client) => {
-                    self.pool_mut(pool_id).waiting.pop_front();
+                    let Some(server) = pool.idle.pop_back() else { break };
+                    pool.waiting.pop_front();
                     self.attach(client, server, now);
                     if self.servers[server].link().is_some_and(|l| l.phase == Phase::Talking) {
                         self.work.push_back(Work::Resume(client));
                     }
                 }
-                Claim::Worker(worker) => self.lend(server, worker),
-                Claim::Nobody => {}
+                Claim::Worker(worker) => {
+                    let Some(server) = self.take_lendable(pool_id) else { break };
+                    self.lend(server, worker);
+                }
+                Claim::Nobody => break,
             }
         }
         if !self.pool(pool_id).used.is_empty() {
@@ -251,6 +248,14 @@ impl Engine {
             self.tell_the_hopeless(pool_id, now);
         }
         self.ask_around(pool_id, now);
+    }
+
+    /// An idle server that may travel: half a message of a server cannot.
+    fn take_lendable(&mut self, pool_id: PoolId) -> Option<Id<Server>> {
+        let pool = &mut self.pools[pool_id.0 as usize];
+        let servers = &self.servers;
+        let place = pool.idle.iter().rposition(|id| servers[*id].is_between_messages())?;
+        pool.idle.remove(place)
     }
 
     /// Another worker may have logged in to this pool's servers while this one could not.
@@ -270,8 +275,6 @@ impl Engine {
 
     /// Servers that have been idle for long are checked when somebody waits.
     fn check_used(&mut self, pool_id: PoolId, now: Time) {
-        let query =
-            self.setup.config.pgbouncer.server_check_query.text().unwrap_or_default().to_owned();
         loop {
             let pool = self.pool_mut(pool_id);
             let wanted = pool.waiting.len().max(usize::from(pool.share.oldest_request().is_some()));
@@ -279,6 +282,8 @@ impl Engine {
                 return;
             }
             let Some(server) = pool.used.pop_back() else { return };
+            let setup = Arc::clone(&self.setup);
+            let query = setup.config.pgbouncer.server_check_query.text().unwrap_or_default();
             self.run(server, Purpose::Check, query.as_bytes(), now);
         }
     }

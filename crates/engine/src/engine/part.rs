@@ -12,7 +12,7 @@ use crate::command::{Address, Command, Farewell, Parting, Peer};
 use crate::ids::{ConnId, Id, Kind};
 use crate::link;
 use crate::mail::Mail;
-use crate::pool::{Door, Failure, PoolId};
+use crate::pool::{Failure, PoolId};
 use crate::reason::Reason;
 use crate::server::{self, Fate, Server};
 use crate::time::Time;
@@ -24,7 +24,7 @@ impl Engine {
         if matches!(client.stage, client::Stage::Gone(_)) {
             return;
         }
-        self.log_closing(&self.client_name(id), client.times.connected, reason, now);
+        self.log_closing(|| self.client_name(id), client.times.connected, reason, now);
         let server = client.server();
         // Words of ours would be taken for the rest of a message that has been passed on in part.
         let cut = server.is_some_and(|server| self.servers[server].stream.is_passing());
@@ -101,7 +101,7 @@ impl Engine {
     fn abandon(&mut self, id: Id<Server>, reason: &Reason, now: Time) {
         let server = &self.servers[id];
         let (pool_id, opened) = (server.pool, server.times.opened);
-        self.log_closing(&self.server_name(id), opened, reason, now);
+        self.log_closing(|| self.server_name(id), opened, reason, now);
         self.pool_mut(pool_id).servers -= 1;
         self.touch(pool_id);
         self.commands.push_back(Command::Close { conn: id.into() });
@@ -128,10 +128,7 @@ impl Engine {
     /// Closes the servers of a pool that nobody uses.
     pub(super) fn close_idle(&mut self, pool: PoolId, now: Time) {
         let pool = self.pool(pool);
-        let reason = match pool.door {
-            Door::Paused => Reason::Paused,
-            Door::Open | Door::Removed => Reason::ConfigurationChanged,
-        };
+        let reason = pool.door.reason().unwrap_or(Reason::ConfigurationChanged);
         let idle: Vec<_> = pool.idle.iter().chain(&pool.used).copied().collect();
         for server in idle {
             self.close_server(server, &reason, now);
@@ -171,8 +168,10 @@ impl Engine {
                     self.ledger.report_load(self.me, self.clients.len());
                 }
                 Parted::Server(pool, slots) => {
-                    for worker in self.ledger.release(&slots) {
-                        self.slot_freed(pool, worker);
+                    let refused = self.ledger.release(&slots);
+                    for to in refused.filter(|worker| *worker != self.me) {
+                        let mail = Mail::SlotFreed { pool: self.pool(pool).key.clone() };
+                        self.commands.push_back(Command::Post { to, mail });
                     }
                     self.touch(pool);
                 }
@@ -180,17 +179,10 @@ impl Engine {
         }
     }
 
-    fn slot_freed(&mut self, pool: PoolId, worker: crate::ids::WorkerId) {
-        if worker != self.me {
-            let mail = Mail::SlotFreed { pool: self.pool(pool).key.clone() };
-            self.commands.push_back(Command::Post { to: worker, mail });
-        }
-    }
-
-    fn log_closing(&self, name: &str, opened: Time, reason: &Reason, now: Time) {
+    fn log_closing(&self, name: impl FnOnce() -> String, opened: Time, reason: &Reason, now: Time) {
         if self.setup.config.pgbouncer.log_disconnections {
             let age = now.since(opened) / 1_000_000;
-            log::info!("{name}closing because: {} (age={age}s)", reason.text());
+            log::info!("{}closing because: {} (age={age}s)", name(), reason.text());
         }
     }
 

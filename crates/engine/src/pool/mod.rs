@@ -19,7 +19,7 @@ use crate::client::Client;
 use crate::ids::Id;
 use crate::mail::PoolKey;
 use crate::params::Params;
-use crate::reason::Told;
+use crate::reason::{Reason, Told};
 use crate::server::{Requester, Server};
 use crate::stats::{Counters, Windows};
 use crate::time::Time;
@@ -198,6 +198,17 @@ pub(crate) enum Door {
     Paused,
     /// Its database is not configured any more.
     Removed,
+}
+
+impl Door {
+    /// Why a free server is closed, where none is handed out.
+    pub(crate) fn reason(self) -> Option<Reason> {
+        match self {
+            Self::Open => None,
+            Self::Paused => Some(Reason::Paused),
+            Self::Removed => Some(Reason::DatabaseRemoved),
+        }
+    }
 }
 
 /// A cancel request for a client of this pool.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that is surprised fails")]
 
+mod busy;
 mod commands;
 mod figures;
 mod login;

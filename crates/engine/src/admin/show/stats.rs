@@ -6,35 +6,33 @@
 use crate::admin::answer::Column;
 use crate::admin::answer::Sheet;
 use crate::admin::answer::Type::{Numeric, Text};
-use crate::admin::report::Census;
+use crate::admin::report::{Census, Figures};
 use crate::stats::Counters;
 
 pub(super) fn stats(census: &Census) -> Vec<u8> {
-    let mut sheet = Sheet::new(STATS);
-    for (database, figures) in census.by_database() {
-        sheet.text(database);
-        numbers(&mut sheet, &figures.counters);
-        numbers(&mut sheet, &figures.averages());
-        sheet.end_row();
-    }
-    sheet.finish()
+    by_database(census, STATS, |figures| vec![figures.counters, figures.averages()])
 }
 
 pub(super) fn totals(census: &Census) -> Vec<u8> {
-    let mut sheet = Sheet::new(STATS_TOTALS);
-    for (database, figures) in census.by_database() {
-        sheet.text(database);
-        numbers(&mut sheet, &figures.counters);
-        sheet.end_row();
-    }
-    sheet.finish()
+    by_database(census, STATS_TOTALS, |figures| vec![figures.counters])
 }
 
 pub(super) fn averages(census: &Census) -> Vec<u8> {
-    let mut sheet = Sheet::new(STATS_AVERAGES);
+    by_database(census, STATS_AVERAGES, |figures| vec![figures.averages()])
+}
+
+/// One row a database, of the counters that `choose` takes.
+fn by_database(
+    census: &Census,
+    columns: &'static [Column],
+    choose: impl Fn(&Figures) -> Vec<Counters>,
+) -> Vec<u8> {
+    let mut sheet = Sheet::new(columns);
     for (database, figures) in census.by_database() {
         sheet.text(database);
-        numbers(&mut sheet, &figures.averages());
+        for number in choose(&figures).iter().flat_map(row) {
+            sheet.number(number);
+        }
         sheet.end_row();
     }
     sheet.finish()
@@ -70,12 +68,6 @@ pub(crate) fn line(counted: &Counters, micros: u64) -> String {
         averages.query_time,
         averages.wait_time,
     )
-}
-
-fn numbers(sheet: &mut Sheet, counters: &Counters) {
-    for number in row(counters) {
-        sheet.number(number);
-    }
 }
 
 /// The counters in the order of all these tables. The last three count prepared statements, of
