@@ -181,8 +181,7 @@ impl Plan {
             pool_mode: Some(pool.mode),
             ..Database::new(pool.name)
         });
-        let config =
-            Config { pgbouncer, databases: databases.collect(), users: vec![], warnings: vec![] };
+        let config = Config { pgbouncer, databases: databases.collect(), ..Config::default() };
         let (userlist, _) = Userlist::parse(userlist(accounts).as_bytes());
         Arc::new(Setup { config, userlist: Arc::new(userlist), version: "sim".into(), uid: 0 })
     }

@@ -17,8 +17,8 @@ pub enum Change {
     DatabaseAdded(String),
     /// A database that is there no more.
     DatabaseRemoved(String),
-    /// A database whose `dbname`, `host`, `port` or `user` differ: its servers are no longer the
-    /// right ones.
+    /// A database whose `dbname`, `host`, `port`, `user` or `connect_query` differ: its servers are
+    /// no longer the right ones.
     DatabaseRetargeted(String),
     /// A database that differs in anything else: its servers are still the right ones.
     DatabaseTuned(String),
@@ -56,18 +56,14 @@ pub fn keep_boot_settings(old: &Config, new: Config) -> Config {
 }
 
 fn diff_databases(old: &Config, new: &Config, changes: &mut Vec<Change>) {
-    let find = |config: &Config, name: &str| {
-        config.databases.iter().position(|database| database.name == name)
-    };
     for database in &old.databases {
-        if find(new, &database.name).is_none() {
+        if new.databases.find(&database.name).is_none() {
             changes.push(Change::DatabaseRemoved(database.name.clone()));
         }
     }
     for database in &new.databases {
         let name = || database.name.clone();
-        let earlier = find(old, &database.name).and_then(|at| old.databases.get(at));
-        match earlier {
+        match old.databases.find(&database.name) {
             None => changes.push(Change::DatabaseAdded(name())),
             Some(earlier) if target(earlier) != target(database) => {
                 changes.push(Change::DatabaseRetargeted(name()));
@@ -81,8 +77,9 @@ fn diff_databases(old: &Config, new: &Config, changes: &mut Vec<Change>) {
 }
 
 /// What decides which server a connection leads to, and as whom.
-fn target(database: &Database) -> (Option<&str>, Option<&str>, u16, Option<&str>) {
-    (database.server_name(), database.host.as_deref(), database.port, database.user.as_deref())
+fn target(database: &Database) -> (Option<&str>, Option<&str>, u16, [Option<&str>; 2]) {
+    let (user, query) = (database.user.as_deref(), database.connect_query.as_deref());
+    (database.server_name(), database.host.as_deref(), database.port, [user, query])
 }
 
 /// Whether two entries with the same target differ.

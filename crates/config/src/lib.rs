@@ -4,12 +4,12 @@
 //! files ──► ini (lines) ──► load ──► Config, or every complaint
 //!                            │
 //!                            ├─ settings: [pgbouncer]; its table also feeds SHOW and the manual
-//!                            └─ entries:  [databases] and [users], by way of conninfo
+//!                            └─ entries:  [databases], [users] and [peers], by way of conninfo
 //! old Config, new Config ──► diff ──► what a reload has to do
 //! ```
 //!
-//! The dialect is PgBouncer's. Knows no files, clock or network: whoever calls [`load`] brings a
-//! function that reads a file.
+//! The dialect is PgBouncer's. Knows no files, environment, clock or network: whoever calls
+//! [`load_in`] brings functions that read a file and look up a variable.
 
 #![forbid(unsafe_code)]
 
@@ -19,15 +19,19 @@ mod entries;
 pub mod ini;
 mod load;
 mod manual;
+mod named;
 mod settings;
 
 use std::fmt;
 
 pub use diff::{Change, diff, keep_boot_settings};
-pub use entries::{Database, User};
-pub use load::load;
+pub use entries::{Database, Password, Peer, User};
+pub use load::{load, load_in};
 pub use manual::manual;
-pub use settings::{AuthType, CheckQuery, Micros, PoolMode, Row, Settings, TABLE, When};
+pub use named::{HasName, Named};
+pub use settings::{
+    AuthType, CheckQuery, HbaFile, Micros, PoolMode, Row, Settings, Standing, TABLE, TlsMode, When,
+};
 
 /// Everything that one load of the configuration yields.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,9 +39,11 @@ pub struct Config {
     /// The section `[pgbouncer]`.
     pub pgbouncer: Settings,
     /// The section `[databases]` in file order, the template `*` included.
-    pub databases: Vec<Database>,
+    pub databases: Named<Database>,
     /// The section `[users]` in file order.
-    pub users: Vec<User>,
+    pub users: Named<User>,
+    /// The section `[peers]` in file order.
+    pub peers: Named<Peer>,
     /// What was accepted, but deserves a line in the log.
     pub warnings: Vec<Complaint>,
 }
@@ -46,19 +52,19 @@ impl Config {
     /// The database of exactly this name; the template `*` is not a database.
     #[must_use]
     pub fn find_database(&self, name: &str) -> Option<&Database> {
-        self.databases.iter().find(|database| database.name == name && name != TEMPLATE)
+        self.databases.find(name).filter(|_| name != TEMPLATE)
     }
 
     /// The entry `*`, from which databases that are not listed are made.
     #[must_use]
     pub fn template(&self) -> Option<&Database> {
-        self.databases.iter().find(|database| database.name == TEMPLATE)
+        self.databases.find(TEMPLATE)
     }
 
     /// The entry of `[users]` for this user.
     #[must_use]
     pub fn user(&self, name: &str) -> Option<&User> {
-        self.users.iter().find(|user| user.name == name)
+        self.users.find(name)
     }
 
     /// The rows of SHOW CONFIG, in PgBouncer's order and print.

@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 
-use crate::entries::{DATABASE_KEYS, Key, Takes, USER_KEYS};
-use crate::settings::{NOT_YET, Row, TABLE, When};
+use crate::entries::{DATABASE_KEYS, Key, PEER_KEYS, Takes, USER_KEYS};
+use crate::settings::{Row, Standing, TABLE, When};
 
 /// The text of `docs/configuration.md`, in Markdown.
 #[must_use]
@@ -20,8 +20,7 @@ pub fn manual() -> String {
     page.push_str(USERS);
     push_keys(&mut page, USER_KEYS);
     page.push_str(PEERS);
-    let names: Vec<String> = NOT_YET.iter().map(|name| format!("`{name}`")).collect();
-    push_wrapped(&mut page, &names.join(", "));
+    push_keys(&mut page, PEER_KEYS);
     page
 }
 
@@ -39,20 +38,26 @@ fn push_setting(page: &mut String, row: &Row) {
         (i64::MIN, i64::MAX) => String::new(),
         (low, high) => format!(" from {low} to {high}"),
     };
-    let line = format!("\n### {}\n\n{}{range}; default: {default}; {when}.\n\n", row.key, row.kind);
-    page.push_str(&line);
+    // Writing to a String cannot fail.
+    let _ = write!(page, "\n### {}\n\n", row.key);
+    push_wrapped(page, &format!("{}{range}; default: {default}; {when}.", row.kind));
+    page.push('\n');
     push_wrapped(page, row.doc);
+    match row.standing {
+        Standing::Works => {}
+        Standing::Later => page.push_str("\nIt has no effect yet.\n"),
+        Standing::Own => {
+            let variable = row.key.to_ascii_uppercase();
+            let _ = write!(page, "\nOur own; `PGWEIR_{variable}` in the environment goes first.\n");
+        }
+    }
 }
 
 fn push_keys<Entry>(page: &mut String, keys: &[Key<Entry>]) {
     page.push_str("\n| key | meaning |\n|---|---|\n");
     for key in keys {
-        let doc = match key.takes {
-            Takes::Value(_) => key.doc,
-            Takes::NotYet => "Not supported yet.",
-        };
-        // Writing to a String cannot fail.
-        let _ = writeln!(page, "| `{}` | {doc} |", key.name);
+        let later = if matches!(key.takes, Takes::Later) { " It has no effect yet." } else { "" };
+        let _ = writeln!(page, "| `{}` | {}{later} |", key.name, key.doc);
     }
 }
 
@@ -78,8 +83,9 @@ const INTRODUCTION: &str = "\
 
 <!-- Written from the tables in crates/config by `UPDATE=1 cargo test -p config`. Edit those. -->
 
-pgweir reads PgBouncer's configuration files. Settings of PgBouncer that are not supported yet are
-refused by name, at start and on reload, rather than ignored.
+pgweir reads PgBouncer's configuration files. Every setting of PgBouncer's is known. Those that do
+not work yet are marked below: where one is set, a single line in the log names all of them; but a
+value without which connections would be less safe than it says is refused, at start and on reload.
 
 ## Files
 
@@ -111,6 +117,9 @@ before the error.)
 Integers may be decimal, hexadecimal (`0x10`) or octal (`020`). Times are seconds and may have a
 fraction (`0.5`).
 
+Settings that PgBouncer does not have may also come from the environment, so that one file serves
+both: `PGWEIR_WORKER_THREADS=4` goes before the line `worker_threads` of the file.
+
 ## [pgbouncer]
 
 This section is required. A setting that the file does not name has its default value, also after a
@@ -129,16 +138,16 @@ const USERS: &str = "
 ## [users]
 
 Each entry changes something for one user: `name = key=value …`. It comes before what the database
-says, and that before `[pgbouncer]`.
+says, and that before `[pgbouncer]`. What an entry says of pools and servers counts for pools whose
+servers log in as this user, also where a database forces it; what it says of clients, for the
+clients that log in as this user.
 ";
 
 const PEERS: &str = "
 ## [peers]
 
-Not supported yet.
-
-## Settings that are not supported yet
-
+Each entry is another process behind the same address: `peer_id = key=value …`. The section is read,
+and has no effect yet.
 ";
 
 #[cfg(test)]

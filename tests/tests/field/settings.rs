@@ -31,8 +31,11 @@ fn a_bad_configuration_is_refused_with_file_line_and_setting() {
         (Ini::new(server).raw("[nonsense]\n"), vec!["pgweir.ini", "nonsense"]),
         (Ini::new(server).raw("%include /nowhere/at/all\n"), vec!["/nowhere/at/all"]),
         (Ini::new(server).raw("not a line\n"), vec!["pgweir.ini"]),
-        // Known to PgBouncer, but not to us yet: better refused than ignored.
-        (Ini::new(server).set("max_db_connections", 5), vec!["pgweir.ini:9", "max_db_connections"]),
+        // Better refused than less safe than it says.
+        (
+            Ini::new(server).set("client_tls_sslmode", "require"),
+            vec!["pgweir.ini:9", "client_tls_sslmode", "less safe"],
+        ),
         // All complaints at once.
         (
             Ini::new(server).set("first_one", 1).set("listen_backlog", "x").set("last_one", 1),

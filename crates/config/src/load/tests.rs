@@ -44,7 +44,7 @@ admin_users = root, me
     assert_eq!(config.pgbouncer.admin_users, ["root", "me"]);
     assert_eq!(config.pgbouncer.conffile.as_deref(), Some("a.ini"));
     let host = Some("x".to_owned());
-    assert_eq!(config.databases, [Database { host, ..Database::new("b") }, Database::new("a")]);
+    assert_eq!(*config.databases, [Database { host, ..Database::new("b") }, Database::new("a")]);
     assert_eq!(config.user("u").unwrap().pool_size, Some(3));
 }
 
@@ -72,7 +72,8 @@ pgbouncer = host=x
 a = port=0 pool_mode=x
 %include more.ini
 [peers]
-1 = host=x
+0 = host=x
+1 = port=1
 ";
     let more = "\n'b c' = password='x\n[users]\nu = foo=1\n";
     check_refused(
@@ -89,7 +90,8 @@ a = port=0 pool_mode=x
             "a.ini:11: a: invalid pool mode: x",
             "more.ini:2: b c: syntax error in connection string: a quote is not closed",
             "more.ini:4: u: unrecognized user parameter: foo",
-            "a.ini:13: section [peers] is not supported yet",
+            "a.ini:14: 0: peer id must be between 1 and 65535: 0",
+            "a.ini:15: 1: host was not provided for peer 1",
         ],
     );
 }
@@ -174,6 +176,63 @@ fn the_same_file_may_be_included_twice() {
     let text = "[pgbouncer]\n%include b.ini\n%include b.ini\n";
     let config = check_warned(&[("a.ini", text), ("b.ini", "verbose=1\n")], &[]);
     assert_eq!(config.pgbouncer.verbose, 1);
+}
+
+#[test]
+fn one_warning_names_all_that_does_not_work_yet() {
+    let text = "\
+[pgbouncer]
+max_prepared_statements = 0
+client_tls_sslmode = allow
+auth_user = \n\
+server_tls_sslmode = Prefer
+auth_query = select
+[databases]
+a = auth_user=x load_balance_hosts=disable
+b = host=one,two
+[peers]
+1 = host=x
+";
+    let why = "a.ini: set, but without effect yet: auth_query, client_tls_sslmode, \
+               max_prepared_statements, a: auth_user, a: load_balance_hosts, \
+               b: all hosts but the first, [peers]";
+    let config = check_warned(&[("a.ini", text)], &[why]);
+    assert_eq!(config.find_database("b").unwrap().host.as_deref(), Some("one"));
+    assert_eq!(config.peers.find("1").unwrap().port, 6432);
+}
+
+#[test]
+fn our_own_settings_may_come_from_the_environment() {
+    let load = |value: &str| {
+        let variable = |name: &str| match name {
+            "PGWEIR_WORKER_THREADS" => Some(value.to_owned()),
+            "PGWEIR_POOL_MODE" => Some("statement".to_owned()),
+            _ => None,
+        };
+        load_in("a.ini", &variable, &mut |_| Ok(b"[pgbouncer]\nworker_threads=2\n".to_vec()))
+    };
+    let config = load("3").unwrap();
+    assert_eq!(config.pgbouncer.worker_threads, 3);
+    assert_eq!(config.pgbouncer.pool_mode, PoolMode::Session, "PgBouncer's come from the file");
+    let complaints = load("x").unwrap_err();
+    let why =
+        "environment: PGWEIR_WORKER_THREADS: invalid value \"x\" for parameter worker_threads";
+    assert_eq!(complaints[0].to_string(), why);
+}
+
+#[test]
+fn ten_thousand_entries_load_at_once() {
+    let mut text = String::from("[pgbouncer]\n[databases]\n");
+    for number in 0..10_000 {
+        text += &format!("db{number} = host=x\n");
+    }
+    text += "[users]\n";
+    for number in 0..10_000 {
+        text += &format!("user{number} = pool_size=5\n");
+    }
+    let config = check_warned(&[("a.ini", &text)], &[]);
+    assert_eq!((config.databases.len(), config.users.len()), (10_000, 10_000));
+    assert_eq!(config.user("user9999").unwrap().pool_size, Some(5));
 }
 
 /// Loads a main file above a chain of so many files, each of which includes the next.

@@ -19,8 +19,8 @@ pub(crate) enum Unfit {
     Malformed,
     /// It is a number, but not one between these.
     Outside(i64, i64),
-    /// PgBouncer has it; it is not supported yet.
-    NotYet,
+    /// It does not work yet, and without it connections would be less safe than it says.
+    Unsafe,
 }
 
 impl Unfit {
@@ -31,7 +31,10 @@ impl Unfit {
             Self::Outside(low, high) => format!(
                 "invalid value \"{text}\" for parameter {key}: must be between {low} and {high}"
             ),
-            Self::NotYet => format!("value \"{text}\" of {key} is not supported yet"),
+            Self::Unsafe => format!(
+                "value \"{text}\" of {key} does not work yet, and without it connections would be \
+                 less safe than it says"
+            ),
         }
     }
 }
@@ -195,7 +198,7 @@ pub enum PoolMode {
     Session,
     /// When the transaction ends.
     Transaction,
-    /// When the statement ends; not supported yet.
+    /// When the statement ends; a transaction over several statements is refused.
     Statement,
 }
 
@@ -214,14 +217,12 @@ impl PoolMode {
 /// Reads a pool mode.
 pub(crate) fn parse_pool_mode(text: &str) -> Result<PoolMode, Unfit> {
     let modes = [PoolMode::Session, PoolMode::Transaction, PoolMode::Statement];
-    match modes.into_iter().find(|mode| mode.as_str().eq_ignore_ascii_case(text)) {
-        Some(PoolMode::Statement) => Err(Unfit::NotYet),
-        mode => mode.ok_or(Unfit::Malformed),
-    }
+    let named = modes.into_iter().find(|mode| mode.as_str().eq_ignore_ascii_case(text));
+    named.ok_or(Unfit::Malformed)
 }
 
 impl Kind for PoolMode {
-    const NAME: &'static str = "`session` or `transaction`";
+    const NAME: &'static str = "`session`, `transaction` or `statement`";
 
     fn parse(text: &str, _: Range) -> Result<Self, Unfit> {
         parse_pool_mode(text)
@@ -241,7 +242,8 @@ pub enum AuthType {
     Trust,
     /// By the password in clear.
     Plain,
-    /// By the md5 exchange.
+    /// By the md5 exchange, or by SCRAM where the secret is a SCRAM verifier.
+    #[default]
     Md5,
     /// By a TLS certificate.
     Cert,
@@ -252,7 +254,6 @@ pub enum AuthType {
     /// By PAM.
     Pam,
     /// By SCRAM (RFC 5802 and RFC 7677).
-    #[default]
     ScramSha256,
 }
 
@@ -287,18 +288,68 @@ impl AuthType {
 }
 
 impl Kind for AuthType {
-    const NAME: &'static str = "`trust` or `scram-sha-256`";
+    const NAME: &'static str = "`any`, `trust`, `plain`, `md5` or `scram-sha-256`";
 
     fn parse(text: &str, _: Range) -> Result<Self, Unfit> {
         match Self::ALL.into_iter().find(|auth| auth.as_str().eq_ignore_ascii_case(text)) {
-            Some(auth @ (Self::Trust | Self::ScramSha256)) => Ok(auth),
-            Some(_) => Err(Unfit::NotYet),
-            None => Err(Unfit::Malformed),
+            Some(Self::Cert | Self::Hba | Self::Ldap | Self::Pam) => Err(Unfit::Unsafe),
+            auth => auth.ok_or(Unfit::Malformed),
         }
     }
 
     fn print(&self) -> Option<String> {
         Some(self.as_str().to_owned())
+    }
+}
+
+/// Whether connections use TLS (`client_tls_sslmode`, `server_tls_sslmode`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TlsMode {
+    /// Never.
+    #[default]
+    Disable,
+    /// When the other side wants it.
+    Allow,
+    /// When the other side can.
+    Prefer,
+}
+
+impl TlsMode {
+    const ALL: [(Self, &'static str); 3] =
+        [(Self::Disable, "disable"), (Self::Allow, "allow"), (Self::Prefer, "prefer")];
+}
+
+impl Kind for TlsMode {
+    const NAME: &'static str = "`disable`, `allow` or `prefer`";
+
+    fn parse(text: &str, _: Range) -> Result<Self, Unfit> {
+        let is = |name: &str| name.eq_ignore_ascii_case(text);
+        if ["require", "verify-ca", "verify-full"].into_iter().any(is) {
+            return Err(Unfit::Unsafe);
+        }
+        let named = Self::ALL.into_iter().find(|(_, name)| is(name));
+        named.map(|(mode, _)| mode).ok_or(Unfit::Malformed)
+    }
+
+    fn print(&self) -> Option<String> {
+        let named = Self::ALL.iter().find(|(mode, _)| mode == self);
+        named.map(|(_, name)| (*name).to_owned())
+    }
+}
+
+/// The setting `auth_hba_file`, which may only be empty as long as its rules are not obeyed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HbaFile;
+
+impl Kind for HbaFile {
+    const NAME: &'static str = "empty";
+
+    fn parse(text: &str, _: Range) -> Result<Self, Unfit> {
+        if text.is_empty() { Ok(Self) } else { Err(Unfit::Unsafe) }
+    }
+
+    fn print(&self) -> Option<String> {
+        Some(String::new())
     }
 }
 

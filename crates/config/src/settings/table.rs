@@ -5,7 +5,7 @@
 //!                 └─► TABLE             a Row for each entry: how to set, print, compare, copy it
 //! ```
 //!
-//! Knows no single setting, save the names of those that PgBouncer has and we do not have yet.
+//! Knows no single setting.
 
 use super::Settings;
 use super::kinds::{Range, Unfit};
@@ -19,6 +19,18 @@ pub enum When {
     Live,
 }
 
+/// What becomes of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It does what PgBouncer's does.
+    Works,
+    /// It is read and shown, but does not work yet: a value other than the default is worth a
+    /// warning.
+    Later,
+    /// It works, and PgBouncer has none of the name: it may also come from the environment.
+    Own,
+}
+
 /// One setting of `[pgbouncer]`.
 #[derive(Debug)]
 pub struct Row {
@@ -28,6 +40,8 @@ pub struct Row {
     pub default: Option<&'static str>,
     /// When it may change.
     pub when: When,
+    /// What becomes of it.
+    pub standing: Standing,
     /// Its paragraph in the manual.
     pub doc: &'static str,
     /// What a value looks like, for the manual.
@@ -49,7 +63,7 @@ impl Settings {
     /// Why the name or the text is refused, in PgBouncer's words where it has any.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
         let Some(row) = super::TABLE.iter().find(|row| row.key == key) else {
-            return Err(no_such(key));
+            return Err(format!("unknown parameter: pgbouncer/{key}"));
         };
         (row.set)(self, text, row.range).map_err(|unfit| unfit.why(key, text))?;
         self.written.insert(row.key, text.to_owned());
@@ -91,22 +105,18 @@ impl Default for Settings {
     }
 }
 
-fn no_such(key: &str) -> String {
-    if NOT_YET.contains(&key) {
-        format!("setting {key} is not supported yet")
-    } else {
-        format!("unknown parameter: pgbouncer/{key}")
-    }
-}
-
 /// Declares the struct of settings and its table from one list; see `settings.rs` for the form of
 /// an entry.
 macro_rules! settings {
+    (@standing) => { Standing::Works };
+    (@standing later) => { Standing::Later };
+    (@standing own) => { Standing::Own };
     (@range) => { (i64::MIN, i64::MAX) };
     (@range $low:literal $high:literal) => { ($low, $high) };
     ($(
         $(#[doc = $doc:literal])+
-        $key:ident: $type:ty = $default:expr, $when:ident $(, $low:literal..=$high:literal)?;
+        $key:ident: $type:ty = $default:expr, $when:ident $([$standing:ident])?
+            $(, $low:literal..=$high:literal)?;
     )+) => {
         /// The section `[pgbouncer]`, one field for each setting.
         #[derive(Debug, Clone, PartialEq)]
@@ -132,6 +142,7 @@ macro_rules! settings {
                 key: stringify!($key),
                 default: $default,
                 when: When::$when,
+                standing: settings!(@standing $($standing)?),
                 doc: concat!($($doc),+),
                 kind: <$type as kinds::Kind>::NAME,
                 range: settings!(@range $($low $high)?),
@@ -147,71 +158,3 @@ macro_rules! settings {
     };
 }
 pub(super) use settings;
-
-/// The settings that PgBouncer has and that are not supported yet.
-pub(crate) const NOT_YET: &[&str] = &[
-    "application_name_add_host",
-    "auth_dbname",
-    "auth_hba_file",
-    "auth_ident_file",
-    "auth_ldap_options",
-    "auth_query",
-    "auth_user",
-    "autodb_idle_timeout",
-    "cancel_wait_timeout",
-    "client_idle_timeout",
-    "client_tls13_ciphers",
-    "client_tls_ca_file",
-    "client_tls_cert_file",
-    "client_tls_ciphers",
-    "client_tls_dheparams",
-    "client_tls_ecdhcurve",
-    "client_tls_key_file",
-    "client_tls_protocols",
-    "client_tls_sslmode",
-    "disable_pqexec",
-    "dns_max_ttl",
-    "dns_nxdomain_ttl",
-    "dns_zone_check_period",
-    "idle_transaction_timeout",
-    "login_notify_message",
-    "max_db_client_connections",
-    "max_db_connections",
-    "max_prepared_statements",
-    "max_user_client_connections",
-    "max_user_connections",
-    "min_pool_size",
-    "peer_id",
-    "pool_idle_timeout",
-    "query_timeout",
-    "query_wait_notify",
-    "reserve_pool_size",
-    "reserve_pool_timeout",
-    "resolv_conf",
-    "sbuf_loopcnt",
-    "scram_iterations",
-    "server_fast_close",
-    "server_reset_query_always",
-    "server_round_robin",
-    "server_tls13_ciphers",
-    "server_tls_ca_file",
-    "server_tls_cert_file",
-    "server_tls_ciphers",
-    "server_tls_key_file",
-    "server_tls_protocols",
-    "server_tls_sslmode",
-    "so_reuseport",
-    "suspend_timeout",
-    "syslog",
-    "syslog_facility",
-    "syslog_ident",
-    "tcp_defer_accept",
-    "tcp_keepcnt",
-    "tcp_keepidle",
-    "tcp_keepintvl",
-    "tcp_socket_buffer",
-    "tcp_user_timeout",
-    "track_extra_parameters",
-    "transaction_timeout",
-    "unix_socket_group",
-];

@@ -36,16 +36,9 @@ fn refusals_use_pgbouncers_words() {
     check_refused("nosuch", "1", "unknown parameter: pgbouncer/nosuch");
     check_refused("", "5", "unknown parameter: pgbouncer/");
     check_refused("POOL_MODE", "session", "unknown parameter: pgbouncer/POOL_MODE");
-    check_refused("min_pool_size", "1", "setting min_pool_size is not supported yet");
     check_refused("log_stats", "yes", "invalid value \"yes\" for parameter log_stats");
     check_refused("default_pool_size", "", "invalid value \"\" for parameter default_pool_size");
     check_refused("pool_mode", "x", "invalid value \"x\" for parameter pool_mode");
-    check_refused(
-        "pool_mode",
-        "statement",
-        "value \"statement\" of pool_mode is not supported yet",
-    );
-    check_refused("auth_type", "md5", "value \"md5\" of auth_type is not supported yet");
     let why = "invalid value \"65\" for parameter worker_threads: must be between 0 and 64";
     check_refused("worker_threads", "65", why);
     let why = "invalid value \"0\" for parameter stats_period: must be between 1 and 2147483647";
@@ -55,10 +48,35 @@ fn refusals_use_pgbouncers_words() {
 }
 
 #[test]
+fn what_would_be_less_safe_than_it_says_is_refused() {
+    let unsafe_values = [
+        ("client_tls_sslmode", "require"),
+        ("client_tls_sslmode", "verify-full"),
+        ("server_tls_sslmode", "Verify-CA"),
+        ("auth_type", "hba"),
+        ("auth_type", "cert"),
+        ("auth_type", "pam"),
+        ("auth_type", "ldap"),
+        ("auth_hba_file", "/etc/hba"),
+    ];
+    for (key, text) in unsafe_values {
+        let why = format!(
+            "value \"{text}\" of {key} does not work yet, and without it connections would be \
+             less safe than it says"
+        );
+        check_refused(key, text, &why);
+    }
+    check("client_tls_sslmode", "Allow", Some("allow"));
+    check("auth_hba_file", "", Some(""));
+    let why = "invalid value \"on\" for parameter server_tls_sslmode";
+    check_refused("server_tls_sslmode", "on", why);
+}
+
+#[test]
 fn defaults_are_those_of_the_contract() {
     let settings = Settings::default();
     assert!(settings.written.is_empty());
-    assert_eq!(settings.auth_type, AuthType::ScramSha256);
+    assert_eq!(settings.auth_type, AuthType::Md5);
     assert_eq!(settings.client_login_timeout, 60_000_000);
     assert_eq!(settings.default_pool_size, 20);
     assert!(settings.listen_addr.is_empty());
@@ -102,9 +120,16 @@ fn a_copied_setting_brings_its_spelling() {
 
 #[test]
 fn rows_stand_in_pgbouncers_order_and_ours_last() {
-    let (ours, theirs) = TABLE.split_last().unwrap();
-    assert_eq!(ours.key, "worker_threads");
-    assert!(theirs.is_sorted_by_key(|row| row.key));
-    assert!(TABLE.iter().all(|row| !NOT_YET.contains(&row.key)));
-    assert!(NOT_YET.is_sorted());
+    let is_own = |row: &&Row| row.standing == Standing::Own;
+    let (theirs, ours) = TABLE.split_at(TABLE.len() - TABLE.iter().filter(is_own).count());
+    assert!(ours.iter().all(|row| is_own(&row)), "ours come last");
+    let names = |rows: &[Row]| rows.iter().map(|row| row.key).collect::<Vec<_>>();
+    assert_eq!(names(ours), ["legacy_sqlstate", "worker_threads"]);
+    // SHOW CONFIG of PgBouncer has 100 rows, in the order of their names but for one.
+    assert_eq!(theirs.len(), 100);
+    let mut sorted = names(theirs);
+    sorted.sort_unstable();
+    let place = sorted.iter().position(|key| *key == "pool_idle_timeout").unwrap();
+    sorted.swap(place, place + 1);
+    assert_eq!(names(theirs), sorted);
 }

@@ -90,8 +90,8 @@ pub(crate) fn secret(setup: &Setup, key: &PoolKey) -> Option<Secret> {
 
 fn forced_secret(entry: &Database, key: &PoolKey) -> Option<Secret> {
     let forced = entry.user.as_deref() == Some(&key.user);
-    let own = entry.password.as_ref().filter(|password| forced && !password.is_empty());
-    own.map(|password| Secret::parse(password.as_bytes()))
+    let own = entry.password.as_ref().filter(|password| forced && !password.0.is_empty());
+    own.map(|password| Secret::parse(password.0.as_bytes()))
 }
 
 /// Where the servers of a database listen; without a host, on the Unix socket of

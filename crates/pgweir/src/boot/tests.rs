@@ -7,7 +7,8 @@ use crate::cli::Serve;
 fn setup(userlist: &str, databases: Vec<Database>) -> Setup {
     let pgbouncer =
         Settings { max_client_conn: 1000, default_pool_size: 20, ..Settings::default() };
-    let config = Config { pgbouncer, databases, ..Config::default() };
+    let config =
+        Config { pgbouncer, databases: databases.into_iter().collect(), ..Config::default() };
     let userlist = auth::Userlist::parse(userlist.as_bytes()).0.into();
     Setup { config, userlist, version: "".into(), uid: 1 }
 }
@@ -15,7 +16,7 @@ fn setup(userlist: &str, databases: Vec<Database>) -> Setup {
 #[test]
 fn descriptors_are_counted_by_client_and_by_pool() {
     let forced = Database { user: Some("ann".into()), pool_size: Some(7), ..Database::new("x") };
-    let open = Database::new("x");
+    let open = Database::new("y");
     let setup = setup("\"ann\" \"\"\n\"bob\" \"\"\n", vec![forced, open]);
     assert_eq!(expected_descriptors(&setup), 1000 + 7 + 2 * 20 + OWN_DESCRIPTORS);
 }
