@@ -72,6 +72,16 @@ impl<T> PartialEq for Id<T> {
     }
 }
 impl<T> Eq for Id<T> {}
+impl<T> PartialOrd for Id<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for Id<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.index, self.generation).cmp(&(other.index, other.generation))
+    }
+}
 impl<T> std::fmt::Debug for Id<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.index, self.generation)
@@ -142,6 +152,16 @@ impl<T> Slab<T> {
         entry.generation = entry.generation.wrapping_add(1);
         self.free.push(id.index);
         Some(value)
+    }
+
+    /// All names, in the order of their slots.
+    pub(crate) fn ids(&self) -> Vec<Id<T>> {
+        self.iter().map(|(id, _)| id).collect()
+    }
+
+    /// All entries, to be changed.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.iter_mut().filter_map(|entry| entry.value.as_mut())
     }
 
     /// All entries, in the order of their slots.

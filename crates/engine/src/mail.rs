@@ -24,6 +24,17 @@ pub struct PoolKey {
     pub user: Arc<str>,
 }
 
+/// A limit on servers that is counted over all workers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Limit {
+    /// That of a pool.
+    Pool(PoolKey),
+    /// `max_db_connections` of this database.
+    Database(Arc<str>),
+    /// `max_user_connections` of this user.
+    User(Arc<str>),
+}
+
 /// A letter without a socket.
 #[derive(Clone)]
 pub enum Mail {
@@ -44,10 +55,16 @@ pub enum Mail {
         /// The worker that had asked.
         by: WorkerId,
     },
-    /// A slot of the ledger has come free in this pool, and the receiver had been refused one.
+    /// A slot of the ledger has come free, and the receiver had been refused one.
     SlotFreed {
-        /// The pool.
-        pool: PoolKey,
+        /// Where it is free.
+        of: Limit,
+    },
+    /// A pool can have no server because others of its database or user have them all: close one
+    /// that is idle.
+    Hungry {
+        /// What is full.
+        of: Limit,
     },
     /// What new clients of this pool are welcomed with.
     Welcome {
@@ -122,7 +139,8 @@ impl std::fmt::Debug for Mail {
         match self {
             Self::Borrow { pool, by, since } => write!(f, "Borrow({pool:?}, {by:?}, {since:?})"),
             Self::Withdraw { pool, by } => write!(f, "Withdraw({pool:?}, {by:?})"),
-            Self::SlotFreed { pool } => write!(f, "SlotFreed({pool:?})"),
+            Self::SlotFreed { of } => write!(f, "SlotFreed({of:?})"),
+            Self::Hungry { of } => write!(f, "Hungry({of:?})"),
             Self::Welcome { pool, .. } => write!(f, "Welcome({pool:?})"),
             Self::LoginFailed { pool, .. } => write!(f, "LoginFailed({pool:?})"),
             Self::Keys { user, .. } => write!(f, "Keys({user})"),

@@ -17,11 +17,13 @@ pub(crate) enum Reason {
     CancelRefused(&'static str),
     ClientClose,
     ClientEof,
+    ClientIdleTimeout,
     ClientLoginTimeout {
         server_down: bool,
     },
     ConfigurationChanged,
     DatabaseRemoved,
+    IdleTransactionTimeout,
     InvalidServerParameter,
     LifetimeOver,
     LoginFailed(std::sync::Arc<crate::pool::Failure>),
@@ -29,6 +31,10 @@ pub(crate) enum Reason {
     NotAllowed,
     Paused,
     PasswordFailed(&'static str),
+    /// A query has taken too long, on a server or waiting for one.
+    QueryTimeout {
+        waiting: bool,
+    },
     QueryWaitTimeout,
     ServerCrashed,
     ServerDesync(&'static str),
@@ -41,7 +47,11 @@ pub(crate) enum Reason {
     ShuttingDown,
     ServersShutDown,
     TooManyClients,
+    TooManyClientsOfDatabase,
+    TooManyClientsOfUser,
     TooManyRequests,
+    TransactionBlock,
+    TransactionTimeout,
     TrustFailed,
     UnknownMessage,
     UnencryptedData(&'static str),
@@ -68,12 +78,14 @@ impl Reason {
             }
             Self::ClientClose => "client close request".into(),
             Self::ClientEof => "client unexpected eof".into(),
+            Self::ClientIdleTimeout => "client_idle_timeout".into(),
             Self::ClientLoginTimeout { server_down: false } => "client_login_timeout".into(),
             Self::ClientLoginTimeout { server_down: true } => {
                 "client_login_timeout (server down)".into()
             }
             Self::ConfigurationChanged => "database configuration changed".into(),
             Self::DatabaseRemoved => "database removed".into(),
+            Self::IdleTransactionTimeout => "idle transaction timeout".into(),
             Self::InvalidServerParameter => "invalid server parameter".into(),
             Self::LifetimeOver => "server lifetime over".into(),
             Self::LoginFailed(failure) => failure.text.as_str().into(),
@@ -81,6 +93,8 @@ impl Reason {
             Self::NotAllowed => "not allowed".into(),
             Self::Paused => "pause mode".into(),
             Self::PasswordFailed(text) => (*text).into(),
+            Self::QueryTimeout { waiting: false } => "query timeout".into(),
+            Self::QueryTimeout { waiting: true } => "query_timeout".into(),
             Self::QueryWaitTimeout => "query_wait_timeout".into(),
             Self::ServerCrashed | Self::ServerSaidFatal => "server conn crashed?".into(),
             Self::ServerIdleTimeout => "server idle timeout".into(),
@@ -88,6 +102,16 @@ impl Reason {
             Self::ShuttingDown => "pooler is shutting down".into(),
             Self::ServersShutDown => "server shutting down".into(),
             Self::TooManyClients => "no more connections allowed (max_client_conn)".into(),
+            Self::TooManyClientsOfDatabase => {
+                "client connections exceeded (max_db_client_connections)".into()
+            }
+            Self::TooManyClientsOfUser => {
+                "client connections exceeded (max_user_client_connections)".into()
+            }
+            Self::TransactionBlock => {
+                "transaction blocks not allowed in statement pooling mode".into()
+            }
+            Self::TransactionTimeout => "transaction timeout".into(),
             Self::TooManyRequests => "too many outstanding requests".into(),
             Self::TrustFailed => "\"trust\" authentication failed".into(),
             Self::UnknownMessage => "unknown pkt".into(),
@@ -128,13 +152,18 @@ impl Reason {
             | Self::UnencryptedData(_)
             | Self::UnknownMessage => sqlstate::PROTOCOL_VIOLATION,
             Self::ClientLoginTimeout { .. } | Self::ServerCrashed => sqlstate::CONNECTION_FAILURE,
-            Self::QueryWaitTimeout => sqlstate::QUERY_CANCELED,
+            Self::ClientIdleTimeout => sqlstate::IDLE_SESSION_TIMEOUT,
+            Self::IdleTransactionTimeout => sqlstate::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+            Self::TransactionTimeout => sqlstate::TRANSACTION_TIMEOUT,
+            Self::QueryTimeout { .. } | Self::QueryWaitTimeout => sqlstate::QUERY_CANCELED,
             Self::NoSuchDatabase(_) => sqlstate::INVALID_CATALOG_NAME,
             Self::NotAllowed | Self::TrustFailed => sqlstate::INVALID_AUTHORIZATION_SPECIFICATION,
             Self::PasswordFailed(_) => sqlstate::INVALID_PASSWORD,
-            Self::TooManyClients => sqlstate::TOO_MANY_CONNECTIONS,
+            Self::TooManyClients | Self::TooManyClientsOfDatabase | Self::TooManyClientsOfUser => {
+                sqlstate::TOO_MANY_CONNECTIONS
+            }
             Self::TooManyRequests => sqlstate::INSUFFICIENT_RESOURCES,
-            Self::UnsupportedFeature(_) => sqlstate::FEATURE_NOT_SUPPORTED,
+            Self::TransactionBlock | Self::UnsupportedFeature(_) => sqlstate::FEATURE_NOT_SUPPORTED,
             Self::InvalidServerParameter => sqlstate::INVALID_PARAMETER_VALUE,
             Self::ConfigurationChanged
             | Self::DatabaseRemoved

@@ -11,6 +11,7 @@ use crate::command::{Parting, Peer};
 use crate::ids::{Id, Sided};
 use crate::params::Params;
 use crate::pool::PoolId;
+use crate::pool::ledger::Membership;
 use crate::server::Server;
 use crate::stream::{Outbox, Stream};
 use crate::time::Time;
@@ -23,6 +24,8 @@ pub(crate) struct Client {
     /// Who it is, once the startup packet has said so.
     pub(crate) login: Option<Arc<Login>>,
     pub(crate) pool: Option<PoolId>,
+    /// What it counts as in the ledger, once it has said who it is.
+    pub(crate) membership: Option<Membership>,
     pub(crate) stream: Stream,
     pub(crate) outbox: Outbox,
     pub(crate) params: Arc<Params>,
@@ -67,7 +70,10 @@ pub(crate) enum Stage {
     /// Logged in, and needs no server.
     Idle,
     /// In the pool's list of waiting clients.
-    Waiting,
+    Waiting {
+        /// It has been told that it waits.
+        notified: bool,
+    },
     /// Served by this server.
     Linked(Id<Server>),
     /// On the console.
@@ -92,6 +98,7 @@ impl Client {
             peer,
             login: None,
             pool: None,
+            membership: None,
             stream: Stream::new(),
             outbox: Outbox::new(),
             params: Arc::default(),
@@ -117,7 +124,12 @@ impl Client {
 
     /// Whether it has logged in to a pool.
     pub(crate) fn is_in_pool(&self) -> bool {
-        matches!(self.stage, Stage::Newcomer | Stage::Idle | Stage::Waiting | Stage::Linked(_))
+        matches!(self.stage, Stage::Idle | Stage::Linked(_)) || self.waits()
+    }
+
+    /// Whether it waits for a server, or for the welcome.
+    pub(crate) fn waits(&self) -> bool {
+        matches!(self.stage, Stage::Waiting { .. } | Stage::Newcomer)
     }
 
     /// The state's name in SHOW CLIENTS; `None` for those that SHOW CLIENTS leaves out.
@@ -125,7 +137,7 @@ impl Client {
         match self.stage {
             Stage::Linked(_) | Stage::Console(_) => Some("active"),
             Stage::Idle => Some("idle"),
-            Stage::Waiting | Stage::Newcomer => Some("waiting"),
+            Stage::Waiting { .. } | Stage::Newcomer => Some("waiting"),
             Stage::Canceling { delivered: false } => Some("waiting_cancel_req"),
             Stage::Canceling { delivered: true } => Some("active_cancel_req"),
             Stage::Startup { .. } | Stage::Authenticating(_) | Stage::Gone(_) => None,

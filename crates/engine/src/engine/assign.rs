@@ -11,7 +11,7 @@ use wire::{TransactionStatus, write};
 
 use super::{Engine, Work};
 use crate::client::{self, Client};
-use crate::command::{Command, Shutdown};
+use crate::command::Shutdown;
 use crate::ids::Id;
 use crate::link::{self, Link, Phase};
 use crate::mail::{Mail, PoolKey};
@@ -39,10 +39,9 @@ impl Engine {
             log::warn!("no more pools: {} has none", key.database);
             return None;
         }
-        let id = PoolId(self.pools.len() as u32);
         let mut pool = Pool::new(key.clone(), target, self.ledger.slots(key));
         pool.door = self.mode.door(&key.database);
-        self.pools.push(pool);
+        let id = self.pools.insert(pool);
         self.pool_ids.insert(key.clone(), id);
         Some(id)
     }
@@ -52,14 +51,14 @@ impl Engine {
         let client = &mut self.clients[id];
         let Some(pool_id) = client.pool else { return };
         client.times.waiting = now;
-        let pool = &mut self.pools[pool_id.0 as usize];
+        let pool = &mut self.pools[pool_id];
         if pool.door == Door::Open
             && pool.waiting.is_empty()
-            && let Some(server) = pool.idle.pop_back()
+            && let Some(server) = pool.take_idle()
         {
             return self.attach(id, server, now);
         }
-        client.stage = client::Stage::Waiting;
+        client.stage = client::Stage::Waiting { notified: false };
         client.times.requested = now;
         pool.waiting.push_back(id);
         self.touch(pool_id);
@@ -68,7 +67,7 @@ impl Engine {
     /// Links a client and a server that is on no list any more.
     fn attach(&mut self, id: Id<Client>, server_id: Id<Server>, now: Time) {
         let (client, server) = (&mut self.clients[id], &mut self.servers[server_id]);
-        let counters = &mut self.pools[server.pool.0 as usize].counters;
+        let counters = &mut self.pools[server.pool].counters;
         counters.assignments += 1;
         counters.wait_time += now.since(client.times.waiting);
         client.stage = client::Stage::Linked(server_id);
@@ -92,10 +91,15 @@ impl Engine {
     pub(super) fn check_release(&mut self, id: Id<Server>, now: Time) {
         let Some(server) = self.servers.find_mut(id) else { return };
         let Stage::Linked(Link { client, phase: Phase::Talking }) = server.stage else { return };
-        if self.pools[server.pool.0 as usize].target.mode == PoolMode::Session {
+        let Some(partner) = self.clients.find(client) else { return };
+        if self.pools[server.pool].target.mode == PoolMode::Session {
+            let fast = self.setup.config.pgbouncer.server_fast_close;
+            let is_obsolete = server.fate == Fate::Close(Reason::ConfigurationChanged);
+            if fast && is_obsolete && link::may_release(partner, server) {
+                self.close_server(id, &Reason::ConfigurationChanged, now);
+            }
             return;
         }
-        let Some(partner) = self.clients.find(client) else { return };
         if link::may_release(partner, server) {
             self.unlink(client);
             self.make_free(id, now);
@@ -130,7 +134,7 @@ impl Engine {
             return;
         }
         let over = self.is_over_age(id, now).then_some(Reason::LifetimeOver);
-        let end = over.or_else(|| self.closing_time(id));
+        let end = over.or_else(|| self.closing_time(id)).or_else(|| self.is_wanted_elsewhere(id));
         let settings = &self.setup.config.pgbouncer;
         let session = self.pool(pool).target.mode == PoolMode::Session;
         let reset = settings.server_reset_query.as_deref().unwrap_or_default();
@@ -153,7 +157,7 @@ impl Engine {
 
     /// A server that is clean and known to answer goes into its pool, unless it has to be closed.
     pub(super) fn make_available(&mut self, id: Id<Server>, now: Time) {
-        match self.closing_time(id) {
+        match self.closing_time(id).or_else(|| self.is_wanted_elsewhere(id)) {
             Some(reason) => {
                 self.servers[id].stage = Stage::Idle;
                 self.close_server(id, &reason, now);
@@ -182,7 +186,8 @@ impl Engine {
             _ => {
                 let pool = self.pool(server.pool);
                 // When its size has been lowered, waiters may never leave a server idle.
-                let surplus = || pool.is_over_size().then_some(Reason::ServerMovedOn(SURPLUS));
+                let is_surplus = pool.surplus() > 0;
+                let surplus = || is_surplus.then_some(Reason::ServerMovedOn(SURPLUS));
                 pool.door.reason().or_else(surplus)
             }
         }
@@ -190,15 +195,16 @@ impl Engine {
 
     /// Whether a server has served for longer than it may and its turn to go has come; if so, the
     /// next one's comes later.
-    pub(super) fn is_over_age(&mut self, id: Id<Server>, now: Time) -> bool {
+    pub(super) fn is_over_age(&self, id: Id<Server>, now: Time) -> bool {
         let server = &self.servers[id];
         let pool = self.pool(server.pool);
-        let old = now.since(server.times.opened) >= pool.target.server_lifetime;
-        let may = old && self.upkeep.may_expire(server.pool, pool, now);
-        if may {
-            self.upkeep.expired(server.pool, now);
-        }
-        may
+        let lifetime = pool.target.server_lifetime;
+        // Without a lifetime a server is used once: one that has not been used may wait.
+        let is_unused = lifetime == 0 && server.times.assigned == server.times.opened;
+        // Without a limit there is no share of a lifetime either (PgBouncer).
+        let spread = lifetime.checked_div(pool.target.size.into()).unwrap_or(0);
+        let is_old = now.since(server.times.opened) >= lifetime;
+        is_old && !is_unused && pool.slots.expire(spread, now)
     }
 
     /// Starts an errand on a free server that is on no list.
@@ -222,7 +228,7 @@ impl Engine {
             }
             match pool.next_claim(oldest) {
                 Claim::Client(client) => {
-                    let Some(server) = pool.idle.pop_back() else { break };
+                    let Some(server) = pool.take_idle() else { break };
                     pool.waiting.pop_front();
                     self.attach(client, server, now);
                     if self.servers[server].link().is_some_and(|l| l.phase == Phase::Talking) {
@@ -243,16 +249,21 @@ impl Engine {
             self.look_for_welcome(pool_id);
         }
         let pool = self.pool(pool_id);
-        if !pool.waiting.is_empty() || !pool.newcomers.is_empty() {
+        if pool.is_waited_for() || pool.target.minimum > 0 {
             self.launch(pool_id, now);
             self.tell_the_hopeless(pool_id, now);
+        } else {
+            self.has_eaten(pool_id);
         }
         self.ask_around(pool_id, now);
+        if self.pool(pool_id).wants_watching() {
+            self.upkeep.watch(pool_id);
+        }
     }
 
     /// An idle server that may travel: half a message of a server cannot.
     fn take_lendable(&mut self, pool_id: PoolId) -> Option<Id<Server>> {
-        let pool = &mut self.pools[pool_id.0 as usize];
+        let pool = &mut self.pools[pool_id];
         let servers = &self.servers;
         let place = pool.idle.iter().rposition(|id| servers[*id].is_between_messages())?;
         pool.idle.remove(place)
@@ -285,48 +296,6 @@ impl Engine {
             let setup = Arc::clone(&self.setup);
             let query = setup.config.pgbouncer.server_check_query.text().unwrap_or_default();
             self.run(server, Purpose::Check, query.as_bytes(), now);
-        }
-    }
-
-    /// Opens the servers that are wanted and allowed.
-    fn launch(&mut self, pool_id: PoolId, now: Time) {
-        if self.mode.shutdown == Some(Shutdown::WaitForServers) || self.mode.exited {
-            return;
-        }
-        let retry = self.setup.config.pgbouncer.server_login_retry;
-        for _ in 0..self.pool(pool_id).launches(now, retry) {
-            let pool = &mut self.pools[pool_id.0 as usize];
-            if !self.ledger.reserve(&pool.slots, pool.target.size, self.me) {
-                return;
-            }
-            pool.connecting += 1;
-            pool.servers += 1;
-            let to = pool.target.address.clone();
-            let (target, slot) = (Arc::clone(&pool.target), Some(Arc::clone(&pool.slots)));
-            let server = Server::new(pool_id, target, slot, Stage::Connecting, now);
-            let server = self.servers.insert(server);
-            self.commands.push_back(Command::Connect { conn: server.into(), to });
-        }
-    }
-
-    /// Tells clients at once when no server will come for them.
-    fn tell_the_hopeless(&mut self, pool_id: PoolId, now: Time) {
-        let retry = self.setup.config.pgbouncer.server_login_retry;
-        let pool = self.pool_mut(pool_id);
-        if pool.waiting.is_empty() && pool.newcomers.is_empty() {
-            return;
-        }
-        let Some(Failed { failure, at, .. }) = pool.hopeless(now, retry) else { return };
-        let waiting = std::mem::take(&mut pool.waiting);
-        let newcomers = std::mem::take(&mut pool.newcomers);
-        for id in waiting.into_iter().chain(newcomers) {
-            let came_later = self.clients.find(id).is_some_and(|client| client.times.waiting > at);
-            let failure = Arc::clone(&failure);
-            let reason = match came_later {
-                true => Reason::ServerLoginFailing(failure),
-                false => Reason::LoginFailed(failure),
-            };
-            self.close_client(id, &reason, now);
         }
     }
 
@@ -371,7 +340,7 @@ impl Engine {
         let (welcome, key) = login.finish(&server.target);
         server.key = key;
         server.params = Arc::clone(&welcome.params);
-        let pool = &mut self.pools[pool_id.0 as usize];
+        let pool = &mut self.pools[pool_id];
         pool.connecting -= 1;
         let recovered = pool.failed.take().is_some();
         let welcome = match &pool.welcome {

@@ -22,16 +22,13 @@ use crate::mail::Mail;
 use crate::pool::{CancelRequest, PoolId};
 use crate::reason::Reason;
 use crate::server::{Delivery, Fate, Progress, Requester, Server, Stage};
-use crate::time::{SECOND, Time};
+use crate::time::Time;
 
 /// The most connections of one pool that carry cancel requests on one worker.
 const DELIVERIES_MAX: usize = 20;
 
 /// The most cancel requests that wait for one of those.
 const WAITING_MAX: usize = 1000;
-
-/// How long a cancel request may take (PgBouncer's `cancel_wait_timeout`).
-pub(super) const CANCEL_WAIT_TIMEOUT: u64 = 10 * SECOND;
 
 /// The byte of a key that names the worker, in its lower bits.
 const WORKER_BYTE: u32 = 4;
@@ -105,7 +102,8 @@ impl Engine {
     /// Opens a connection for a cancel request; false when it has come too late.
     fn deliver(&mut self, pool: PoolId, request: CancelRequest, now: Time) -> bool {
         let CancelRequest { client, requester, at } = request;
-        let in_time = now.since(at) < CANCEL_WAIT_TIMEOUT && !self.mode.exited;
+        let limit = self.setup.config.pgbouncer.cancel_wait_timeout;
+        let in_time = (limit == 0 || now.since(at) < limit) && !self.mode.exited;
         let Some(target) = self.target_of(client).filter(|_| in_time) else {
             self.answer_requester(requester, now);
             return false;
@@ -121,7 +119,7 @@ impl Engine {
         let to = opened_for.address.clone();
         self.pool_mut(pool).cancelling += 1;
         let server = Server::new(pool, opened_for, None, Stage::Cancel(delivery), now);
-        let conn = self.servers.insert(server).into();
+        let conn = self.take_in(server).into();
         self.commands.push_back(Command::Connect { conn, to });
         true
     }

@@ -53,7 +53,7 @@ impl Engine {
         let open = match client.stage {
             // When the server's outbox is empty, `server_sent` reads on.
             Stage::Linked(server) => self.servers[server].outbox.is_empty(),
-            Stage::Waiting | Stage::Newcomer => false,
+            Stage::Waiting { .. } | Stage::Newcomer => false,
             Stage::Console(ref console) => {
                 let is_short = client.stream.held.len() < crate::admin::KEPT_MAX;
                 is_short || console.listens(client.outbox.is_empty())
@@ -104,7 +104,7 @@ impl Engine {
         let client = &mut self.clients[id];
         match &client.stage {
             Stage::Idle | Stage::Linked(_) => self.client_asks(id, rest, now),
-            Stage::Waiting | Stage::Newcomer => Verdict::Hold,
+            Stage::Waiting { .. } | Stage::Newcomer => Verdict::Hold,
             Stage::Startup { .. } => self.client_starts(id, rest, now),
             Stage::Authenticating(authentication) if !authentication.listens() => Verdict::Hold,
             Stage::Authenticating(_) => self.client_proves(id, rest, now),
@@ -172,7 +172,7 @@ impl Engine {
         server.outstanding.asked(head.tag);
         client.times.requested = now;
         if client.times.query == Time::NEVER {
-            let counters = &mut self.pools[server.pool.0 as usize].counters;
+            let counters = &mut self.pools[server.pool].counters;
             client.times.query = now;
             counters.queries += 1;
             if client.times.transaction == Time::NEVER {
@@ -250,6 +250,9 @@ impl Engine {
             Login { database: Arc::clone(&request.database), user: Arc::clone(&request.user) };
         self.clients[id].login = Some(Arc::new(login));
         self.log_login(id);
+        if let Err(reason) = self.admit(id, &request) {
+            return self.close_client(id, &reason, now);
+        }
         if !request.negotiation.is_empty() {
             self.tell_client(id, |out| out.extend_from_slice(&request.negotiation));
         }
@@ -365,10 +368,11 @@ impl Engine {
             let reason = Reason::NoSuchDatabase(request.database.to_string());
             return self.close_client(id, &reason, now);
         };
+        self.join(id, pool);
         let client = &mut self.clients[id];
-        client.pool = Some(pool);
         client.params = Arc::new(request.params);
         client.stage = Stage::Newcomer;
+        client.times.requested = now;
         client.times.waiting = now;
         if self.pool(pool).welcome.is_some() {
             self.welcome(id);
@@ -383,13 +387,13 @@ impl Engine {
         let key = self.cancel_key();
         let client = &mut self.clients[id];
         let Some(pool) = client.pool else { return };
-        let Some(welcome) = self.pools[pool.0 as usize].welcome.clone() else { return };
+        let Some(welcome) = self.pools[pool].welcome.clone() else { return };
         let params = (*client.params).clone().or(&welcome.params);
         client.params =
             if params == *welcome.params { Arc::clone(&welcome.params) } else { Arc::new(params) };
         client.key = key;
         client.stage = Stage::Idle;
-        self.pools[pool.0 as usize].counters.logins += 1;
+        self.pools[pool].counters.logins += 1;
         let params = Arc::clone(&client.params);
         self.keys.insert(key, id);
         self.tell_client(id, |out| {

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use config::PoolMode;
 use wire::tag::backend;
 use wire::{Header, TransactionStatus};
 
@@ -153,6 +154,9 @@ impl Engine {
         let heard = self.servers[id].outstanding.heard(head.tag);
         match head.tag {
             backend::READY_FOR_QUERY => match wire::backend::ready_for_query(whole) {
+                Ok(status) if self.forbids(id, status) => {
+                    return self.end_server(id, &Reason::TransactionBlock, now);
+                }
                 Ok(status) => self.cycle_ended(id, client, status, now),
                 Err(_) => return self.end_server(id, &Reason::ServerDesync("bad packet"), now),
             },
@@ -175,9 +179,15 @@ impl Engine {
     /// not have taken everything yet.
     fn is_left_alone(&self, id: Id<Server>) -> bool {
         let server = &self.servers[id];
-        self.pool(server.pool).target.mode == config::PoolMode::Transaction
+        self.pool(server.pool).target.mode != PoolMode::Session
             && server.status == TransactionStatus::Idle
             && server.outstanding.is_settled()
+    }
+
+    /// In statement pooling no transaction may outlive its query.
+    fn forbids(&self, id: Id<Server>, status: TransactionStatus) -> bool {
+        let pool = self.servers[id].pool;
+        status != TransactionStatus::Idle && self.pool(pool).target.mode == PoolMode::Statement
     }
 
     /// ReadyForQuery: a query cycle ends when nothing is outstanding, a transaction when the
@@ -194,7 +204,7 @@ impl Engine {
         if !server.outstanding.is_empty() {
             return;
         }
-        let counters = &mut self.pools[server.pool.0 as usize].counters;
+        let counters = &mut self.pools[server.pool].counters;
         let Some(client) = self.clients.find_mut(client) else { return };
         if client.times.query != Time::NEVER {
             counters.query_time += now.since(client.times.query);

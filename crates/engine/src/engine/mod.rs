@@ -4,20 +4,24 @@
 //! finds its client, and the end of one connection reaches whoever it concerns. Each of the files
 //! beside this one holds one conversation:
 //!
-//! `from_client`, `from_server`: what each side says · `assign`: seek, attach, release, launch ·
-//! `part`: how connections end · `cancel` · `post`: mail and placement · `upkeep`: what time does ·
-//! `console`: the console's side of it.
+//! `from_client`, `from_server`: what each side says · `assign`: seek, attach, release · `launch`,
+//! `limits`: how many servers and clients there are · `part`: how connections end · `cancel` ·
+//! `post`: mail and placement · `upkeep`, `timeouts`: what time does · `console`: the console's
+//! side of it.
 
 mod assign;
 mod cancel;
 mod console;
 mod from_client;
 mod from_server;
+mod launch;
+mod limits;
 mod part;
 mod post;
+mod timeouts;
 mod upkeep;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use auth::{Entropy, ScramKeys, Secret, Verifier};
@@ -26,7 +30,7 @@ use crate::client::{self, Client};
 use crate::command::{Answer, Command, Local, PARTS_MAX, Peer, Refused, Shutdown, Ticket};
 use crate::ids::{ConnId, Id, Kind, Slab, WorkerId};
 use crate::mail::PoolKey;
-use crate::pool::ledger::{Ledger, Slots};
+use crate::pool::ledger::{Ledger, Membership, Slots};
 use crate::pool::{Door, Pool, PoolId};
 use crate::reason::Reason;
 use crate::server::{self, Server};
@@ -67,8 +71,10 @@ pub struct Engine {
     wall: u64,
     clients: Slab<Client>,
     servers: Slab<Server>,
-    pools: Vec<Pool>,
-    pool_ids: HashMap<PoolKey, PoolId>,
+    pools: Slab<Pool>,
+    pool_ids: BTreeMap<PoolKey, PoolId>,
+    /// The pools that could have no server because their database or user has all it may have.
+    hungry: BTreeSet<PoolId>,
     /// The clients that have a cancel key, by that key.
     keys: HashMap<u64, Id<Client>>,
     keyring: HashMap<Arc<str>, Keyring>,
@@ -146,7 +152,7 @@ enum Work {
 
 /// What is given back once the socket is closed.
 enum Parted {
-    Client,
+    Client(Option<(Membership, Arc<client::Login>)>),
     Server(PoolId, Arc<Slots>),
 }
 
@@ -154,7 +160,7 @@ impl Engine {
     /// An engine with nothing to do.
     pub fn new(init: Init) -> Self {
         let stats_period = init.setup.config.pgbouncer.stats_period;
-        Self {
+        let mut engine = Self {
             me: init.worker,
             workers: init.workers,
             ledger: init.ledger,
@@ -165,8 +171,9 @@ impl Engine {
             wall: init.wall,
             clients: Slab::new(),
             servers: Slab::new(),
-            pools: Vec::new(),
-            pool_ids: HashMap::new(),
+            pools: Slab::new(),
+            pool_ids: BTreeMap::new(),
+            hungry: BTreeSet::new(),
             keys: HashMap::new(),
             keyring: HashMap::new(),
             pending: BTreeMap::new(),
@@ -180,7 +187,9 @@ impl Engine {
             upkeep: upkeep::Upkeep::new(init.now),
             desk: console::Desk::new(init.now, stats_period),
             now: init.now,
-        }
+        };
+        engine.found_pools(init.now);
+        engine
     }
 
     /// Somebody has connected; the answer names the connection.
@@ -253,9 +262,7 @@ impl Engine {
     /// The peer has closed its side, though bytes may wait that are not being read. Whoever waits
     /// for a server is known to be gone by this, and what it has asked for is not run any more.
     pub fn hung_up(&mut self, conn: ConnId, now: Time) {
-        if conn.kind() == Kind::Client
-            && let Some(Client { stage: client::Stage::Waiting | client::Stage::Newcomer, .. }) =
-                self.clients.find(conn.into())
+        if conn.kind() == Kind::Client && self.clients.find(conn.into()).is_some_and(Client::waits)
         {
             self.close_client(conn.into(), &Reason::ClientEof, now);
         }
@@ -321,6 +328,7 @@ impl Engine {
         self.now = now;
         while let Some(work) = self.work.pop_front() {
             match work {
+                Work::Serve(pool) if self.pools.find(pool).is_none() => {}
                 Work::Serve(pool) => self.serve(pool, now),
                 Work::Resume(client) => self.resume(client, now),
             }
@@ -334,11 +342,11 @@ impl Engine {
     }
 
     fn pool(&self, pool: PoolId) -> &Pool {
-        &self.pools[pool.0 as usize]
+        &self.pools[pool]
     }
 
     fn pool_mut(&mut self, pool: PoolId) -> &mut Pool {
-        &mut self.pools[pool.0 as usize]
+        &mut self.pools[pool]
     }
 
     fn ticket(&mut self, pending: Pending) -> Ticket {
@@ -357,8 +365,8 @@ impl Engine {
         source: Source,
     ) {
         let Some(client) = self.clients.find_mut(id) else { return };
-        if let Some(PoolId(pool)) = client.pool {
-            self.pools[pool as usize].counters.sent += range.len() as u64;
+        if let Some(pool) = client.pool {
+            self.pools[pool].counters.sent += range.len() as u64;
         }
         if client.outbox.is_empty() {
             self.commands.push_back(Command::Write { conn: id.into() });
@@ -378,7 +386,7 @@ impl Engine {
         source: Source,
     ) {
         let Some(server) = self.servers.find_mut(id) else { return };
-        self.pools[server.pool.0 as usize].counters.received += range.len() as u64;
+        self.pools[server.pool].counters.received += range.len() as u64;
         if server.outbox.is_empty() {
             self.commands.push_back(Command::Write { conn: id.into() });
         }

@@ -85,6 +85,12 @@ impl Engine {
             }
             server::Stage::Errand(_) => self.pool_mut(pool_id).tested -= 1,
             server::Stage::Linked(link) => {
+                let client = self.clients.find(link.client);
+                let is_between = client.is_some_and(|client| client.stream.at_boundary());
+                let is_there = !matches!(reason, Reason::ServerCrashed | Reason::ServerSaidFatal);
+                if is_there && is_between && self.servers[id].outbox.is_empty() {
+                    self.tell_server(id, write::terminate);
+                }
                 self.close_client(link.client, reason, now);
             }
             server::Stage::Idle | server::Stage::Used | server::Stage::BeingCanceled => {
@@ -101,6 +107,9 @@ impl Engine {
     fn abandon(&mut self, id: Id<Server>, reason: &Reason, now: Time) {
         let server = &self.servers[id];
         let (pool_id, opened) = (server.pool, server.times.opened);
+        if let Some(slots) = &server.slot {
+            slots.leave();
+        }
         self.log_closing(|| self.server_name(id), opened, reason, now);
         self.pool_mut(pool_id).servers -= 1;
         self.touch(pool_id);
@@ -140,7 +149,11 @@ impl Engine {
     pub fn farewell(&mut self, conn: ConnId, chunk: &[u8]) -> Farewell {
         let gone = match conn.kind() {
             Kind::Client => self.clients.remove(conn.into()).map(|mut client| {
-                self.parted.push(Parted::Client);
+                self.parted.push(Parted::Client(client.membership.take().zip(client.login.take())));
+                if let Some(pool) = client.pool {
+                    self.pools[pool].tenants -= 1;
+                    self.pools[pool].slots.client_left(self.now);
+                }
                 self.shelf.put(std::mem::take(&mut client.stream.held));
                 let parting = match client.stage {
                     client::Stage::Gone(parting) => parting,
@@ -149,6 +162,7 @@ impl Engine {
                 Farewell { bytes: client.outbox.take(chunk, &mut self.shelf), parting }
             }),
             Kind::Server => self.servers.remove(conn.into()).map(|mut server| {
+                self.pools[server.pool].tenants -= 1;
                 let slot = server.slot.take();
                 self.parted.extend(slot.map(|slot| Parted::Server(server.pool, slot)));
                 self.shelf.put(std::mem::take(&mut server.stream.held));
@@ -163,15 +177,21 @@ impl Engine {
     pub(super) fn give_back(&mut self) {
         for parted in std::mem::take(&mut self.parted) {
             match parted {
-                Parted::Client => {
+                Parted::Client(member) => {
+                    if let Some((membership, login)) = member {
+                        self.ledger.dismiss(membership, &login.database, &login.user);
+                    }
                     self.ledger.client_closed();
                     self.ledger.report_load(self.me, self.clients.len());
                 }
                 Parted::Server(pool, slots) => {
-                    let refused = self.ledger.release(&slots);
-                    for to in refused.filter(|worker| *worker != self.me) {
-                        let mail = Mail::SlotFreed { pool: self.pool(pool).key.clone() };
-                        self.commands.push_back(Command::Post { to, mail });
+                    for (to, of) in self.ledger.release(&slots, self.now) {
+                        if to == self.me {
+                            self.slot_freed(&of);
+                        } else {
+                            self.commands
+                                .push_back(Command::Post { to, mail: Mail::SlotFreed { of } });
+                        }
                     }
                     self.touch(pool);
                 }

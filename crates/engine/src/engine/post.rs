@@ -28,7 +28,8 @@ impl Engine {
             Mail::Withdraw { pool, by } => self.with_known_pool(&pool, |engine, id| {
                 engine.pool_mut(id).share.withdraw(by);
             }),
-            Mail::SlotFreed { pool } => self.with_known_pool(&pool, Self::touch),
+            Mail::SlotFreed { of } => self.slot_freed(&of),
+            Mail::Hungry { of } => self.feed(&of, now),
             Mail::Welcome { pool, welcome } => self.with_pool(&pool, |engine, id| {
                 let pool = engine.pool_mut(id);
                 if !welcome.origin.leads_elsewhere(&pool.target) {
@@ -88,7 +89,7 @@ impl Engine {
 
     /// Does something with this worker's part of a pool, if it has one: mail about somebody else's
     /// trouble makes no pools.
-    fn with_known_pool(&mut self, key: &PoolKey, act: impl FnOnce(&mut Self, PoolId)) {
+    pub(super) fn with_known_pool(&mut self, key: &PoolKey, act: impl FnOnce(&mut Self, PoolId)) {
         if let Some(&id) = self.pool_ids.get(key) {
             act(self, id);
         }
@@ -149,6 +150,7 @@ impl Engine {
         debug_assert!(unsent.is_empty(), "an idle server has nothing to be told");
         let pool = self.pool_mut(server.pool);
         pool.servers -= 1;
+        pool.tenants -= 1;
         let parcel = Parcel::Server(Box::new(ServerParcel {
             pool: pool.key.clone(),
             target: server.target,
@@ -178,7 +180,7 @@ impl Engine {
         }
         self.pool_mut(pool).servers += 1;
         self.pool_mut(pool).share.lent();
-        let id = self.servers.insert(server);
+        let id = self.take_in(server);
         self.make_available(id, now);
         id.into()
     }
@@ -186,11 +188,10 @@ impl Engine {
     /// A place for a server whose database has been removed while it was under way.
     fn doomed_pool(&mut self, parcel: &ServerParcel) -> PoolId {
         let slots = self.ledger.slots(&parcel.pool);
-        let id = PoolId(self.pools.len() as u32);
         let target = (*parcel.target).clone();
         let mut pool = crate::pool::Pool::new(parcel.pool.clone(), target, slots);
         pool.door = Door::Removed;
-        self.pools.push(pool);
+        let id = self.pools.insert(pool);
         self.pool_ids.insert(parcel.pool.clone(), id);
         id
     }
@@ -215,7 +216,7 @@ impl Engine {
         for ring in self.keyring.values_mut() {
             (ring.derived, ring.verifier) = (None, None);
         }
-        for pool in (0..self.pools.len()).map(|place| PoolId(place as u32)) {
+        for pool in self.pools.ids() {
             match route::target(&self.setup, &self.pool(pool).key) {
                 None => self.remove_pool(pool, now),
                 Some(target) => {
@@ -232,6 +233,7 @@ impl Engine {
                 }
             }
         }
+        self.found_pools(now);
     }
 
     /// The database of a pool is not configured any more: everybody has to go.
@@ -257,7 +259,8 @@ impl Engine {
                     let reason = Reason::ServerMovedOn("connect string changed");
                     self.close_server(id, &reason, now);
                 }
-                _ => {}
+                // With `server_fast_close`, one whose client rests need not wait for it to leave.
+                _ => self.check_release(id, now),
             }
         }
         self.close_idle(pool, now);

@@ -1,27 +1,28 @@
-//! What time does: timeouts, lifetimes, retries, asking other workers, and the end of a shutdown.
+//! What time does to pools and to the process: retries, minimum sizes, unused pools, asking other
+//! workers, and the end of a shutdown.
 //!
-//! Everything here is looked at three times a second, as in PgBouncer; only the question to other
-//! workers is timed exactly. An engine without connections sleeps, until the log wants its line.
+//! Everything here is looked at three times a second, as in PgBouncer, and so is what `timeouts`
+//! does; only the question to other workers is timed exactly. Of the pools only those are looked at
+//! in which something may be due: whoever leaves one so says `watch`. An engine without connections
+//! sleeps, until the log wants its line.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
-
-use config::CheckQuery;
 
 use super::Engine;
 use super::assign::SURPLUS;
-use super::cancel::CANCEL_WAIT_TIMEOUT;
-use crate::client::{Client, Stage as ClientStage};
+use crate::client::Client;
 use crate::command::{Command, Shutdown};
 use crate::ids::Id;
-use crate::link::{Link, Phase};
-use crate::pool::{Door, Failure, Pool, PoolId};
+use crate::pool::{Door, PoolId, route};
 use crate::reason::Reason;
-use crate::server::{Server, Stage};
-use crate::time::{MILLISECOND, Time};
+use crate::time::{MILLISECOND, SECOND, Time};
 
 /// Between two rounds of upkeep.
 const PERIOD: u64 = 333 * MILLISECOND;
+
+/// The longest time between two searches for pools that nobody uses.
+const SWEEP_PERIOD_MAX: u64 = 60 * SECOND;
 
 /// What is due when.
 pub(super) struct Upkeep {
@@ -29,13 +30,28 @@ pub(super) struct Upkeep {
     /// When to ask other workers again, and for which pools.
     ask: Time,
     asking: Vec<PoolId>,
-    /// When a server of a pool was last closed for its age.
-    expired: BTreeMap<PoolId, Time>,
+    /// The pools to be looked at in the next round.
+    watched: BTreeSet<PoolId>,
+    /// When a period of the statistics is over, and when unused pools are sought.
+    roll: Time,
+    sweep: Time,
 }
 
 impl Upkeep {
     pub(super) fn new(now: Time) -> Self {
-        Self { next: now, ask: Time::NEVER, asking: Vec::new(), expired: BTreeMap::new() }
+        Self {
+            next: now,
+            ask: Time::NEVER,
+            asking: Vec::new(),
+            watched: BTreeSet::new(),
+            roll: now,
+            sweep: now,
+        }
+    }
+
+    /// Sees to it that a pool is looked at in the next round.
+    pub(super) fn watch(&mut self, id: PoolId) {
+        self.watched.insert(id);
     }
 
     /// Sees to it that a pool is served again when it has to ask other workers.
@@ -52,19 +68,6 @@ impl Upkeep {
     pub(super) fn due_by(&mut self, at: Time) {
         self.next = self.next.min(at);
     }
-
-    /// Whether one more server of a pool may be closed for its age: the closings of a whole pool
-    /// are spread over a lifetime, so that it never loses all its servers at once.
-    pub(super) fn may_expire(&self, id: PoolId, pool: &Pool, now: Time) -> bool {
-        // Without a limit there is no share of a lifetime either (PgBouncer).
-        let size = u64::from(pool.target.size);
-        let spread = pool.target.server_lifetime.checked_div(size).unwrap_or(0);
-        self.expired.get(&id).is_none_or(|last| now >= *last + spread)
-    }
-
-    pub(super) fn expired(&mut self, id: PoolId, now: Time) {
-        self.expired.insert(id, now);
-    }
 }
 
 impl Engine {
@@ -73,8 +76,10 @@ impl Engine {
         if self.mode.exited {
             return Time::NEVER;
         }
-        if self.clients.len() == 0 && self.servers.len() == 0 && self.mode.shutdown.is_none() {
-            return self.next_statistics();
+        let is_quiet = self.clients.len() == 0 && self.servers.len() == 0;
+        if is_quiet && self.upkeep.watched.is_empty() && self.mode.shutdown.is_none() {
+            let sweep = if self.pools.len() == 0 { Time::NEVER } else { self.upkeep.sweep };
+            return self.next_statistics().min(sweep);
         }
         self.upkeep.next.min(self.upkeep.ask).min(self.next_statistics())
     }
@@ -97,116 +102,83 @@ impl Engine {
         }
     }
 
-    fn look_at_clients(&mut self, now: Time) {
-        let mut due: Vec<_> = self
-            .clients
-            .iter()
-            .filter_map(|(id, client)| {
-                Some((client.times.waiting, id, self.client_timeout(client, now)?))
-            })
-            .collect();
-        // In the order of their queues, so that each is found at the front of its own.
-        due.sort_by_key(|(waiting, ..)| *waiting);
-        for (_, id, reason) in due {
-            self.close_client(id, &reason, now);
-        }
-    }
-
-    /// Why a client has to go now, if it has.
-    fn client_timeout(&self, client: &Client, now: Time) -> Option<Reason> {
-        let login_timeout = self.setup.config.pgbouncer.client_login_timeout;
-        let over = |since: Time, limit: u64| limit > 0 && now.since(since) >= limit;
-        match client.stage {
-            ClientStage::Startup { .. } | ClientStage::Authenticating(_) => {
-                over(client.times.connected, login_timeout)
-                    .then_some(Reason::ClientLoginTimeout { server_down: false })
-            }
-            ClientStage::Newcomer => {
-                let limit = self.pool(client.pool?).target.query_wait_timeout;
-                if over(client.times.waiting, limit) {
-                    return Some(Reason::QueryWaitTimeout);
-                }
-                over(client.times.connected, login_timeout)
-                    .then_some(Reason::ClientLoginTimeout { server_down: true })
-            }
-            ClientStage::Waiting => {
-                let limit = self.pool(client.pool?).target.query_wait_timeout;
-                over(client.times.waiting, limit).then_some(Reason::QueryWaitTimeout)
-            }
-            ClientStage::Canceling { .. } => over(client.times.connected, CANCEL_WAIT_TIMEOUT)
-                .then_some(Reason::CancelRefused("cancel_wait_timeout")),
-            _ => None,
-        }
-    }
-
-    fn look_at_servers(&mut self, now: Time) {
-        let all: Vec<_> = self.servers.iter().map(|(id, _)| id).collect();
-        for id in all {
-            self.look_at_server(id, now);
-        }
-    }
-
-    fn look_at_server(&mut self, id: Id<Server>, now: Time) {
-        let settings = &self.setup.config.pgbouncer;
-        let over = |since: Time, limit: u64| limit > 0 && now.since(since) >= limit;
-        let Some(server) = self.servers.find(id) else { return };
-        let times = server.times;
-        match server.stage {
-            Stage::Connecting | Stage::Login(_) => {
-                if over(times.opened, settings.server_connect_timeout) {
-                    self.login_failed(id, Failure::of_network("connect timeout"), now);
-                }
-            }
-            Stage::Errand(_) => {
-                if over(times.heard.max(times.assigned), settings.server_connect_timeout) {
-                    self.close_server(id, &Reason::ServerMovedOn("test failed"), now);
-                }
-            }
-            Stage::Cancel(_) => {
-                if over(times.opened, CANCEL_WAIT_TIMEOUT) {
-                    self.close_server(id, &Reason::CancelRefused("cancel_wait_timeout"), now);
-                }
-            }
-            Stage::Linked(Link { phase: Phase::Setting { .. }, .. }) => {
-                if over(times.assigned, settings.server_connect_timeout) {
-                    self.close_server(id, &Reason::ServerCrashed, now);
-                }
-            }
-            Stage::Idle | Stage::Used => self.look_at_idle(id, now),
-            Stage::Linked(_) | Stage::BeingCanceled | Stage::Gone => {}
-        }
-    }
-
-    fn look_at_idle(&mut self, id: Id<Server>, now: Time) {
-        let settings = &self.setup.config.pgbouncer;
-        let server = &self.servers[id];
-        let pool_id = server.pool;
-        let idle = now.since(server.times.heard);
-        let idle_timeout = settings.server_idle_timeout;
-        let stale = idle >= settings.server_check_delay
-            && settings.server_check_query != CheckQuery::Never
-            && matches!(server.stage, Stage::Idle);
-        if idle_timeout > 0 && idle >= idle_timeout {
-            self.close_server(id, &Reason::ServerIdleTimeout, now);
-        } else if self.is_over_age(id, now) {
-            self.close_server(id, &Reason::LifetimeOver, now);
-        } else if stale {
-            let pool = self.pool_mut(pool_id);
-            pool.forget_server(id);
-            pool.used.push_back(id);
-            self.servers[id].stage = Stage::Used;
-        }
-    }
-
+    /// Looks at the pools in which something may be due; most are not looked at.
     fn look_at_pools(&mut self, now: Time) {
-        self.roll_statistics(now);
-        for place in 0..self.pools.len() {
-            self.trim(PoolId(place as u32), now);
-            let pool = &self.pools[place];
-            if !pool.waiting.is_empty() || !pool.newcomers.is_empty() {
-                self.touch(PoolId(place as u32));
+        for id in std::mem::take(&mut self.upkeep.watched) {
+            if self.pools.find(id).is_some() {
+                self.trim(id, now);
+                self.touch(id);
             }
         }
+        if now >= self.upkeep.roll {
+            let period = self.setup.config.pgbouncer.stats_period.max(1);
+            self.upkeep.roll = now - now.0 % period + period;
+            self.roll_statistics(now);
+        }
+        if now >= self.upkeep.sweep {
+            self.sweep_pools(now);
+        }
+    }
+
+    /// Drops the pools that nobody has used for long, on any worker.
+    fn sweep_pools(&mut self, now: Time) {
+        let settings = &self.setup.config.pgbouncer;
+        let (idle, automatic) = (settings.pool_idle_timeout, settings.autodb_idle_timeout);
+        let limits = [idle, automatic].into_iter().filter(|limit| *limit > 0);
+        let shortest = limits.min().unwrap_or(SWEEP_PERIOD_MAX);
+        self.upkeep.sweep = now + (shortest / 4).clamp(PERIOD, SWEEP_PERIOD_MAX);
+        for id in self.pools.ids() {
+            let pool = self.pool(id);
+            let Some(since) = pool.slots.vacant_since().filter(|_| pool.is_deserted()) else {
+                continue;
+            };
+            let unused = now.since(since);
+            let is_listed = self.setup.config.find_database(&pool.key.database).is_some();
+            let over = |limit: u64| limit > 0 && unused >= limit;
+            let is_idle = over(idle) || !is_listed && over(automatic);
+            if is_idle {
+                let (user, database) = (&pool.key.user, &pool.key.database);
+                log::info!(
+                    "cleaning up idle pool for user {user} on db {database} because: \
+                     pool idle timeout"
+                );
+            }
+            if is_idle || pool.door == Door::Removed {
+                self.drop_pool(id);
+            }
+        }
+    }
+
+    /// Forgets this worker's part of a pool, and its statistics with it.
+    fn drop_pool(&mut self, id: PoolId) {
+        self.hungry.remove(&id);
+        let Some(pool) = self.pools.remove(id) else { return };
+        self.pool_ids.remove(&pool.key);
+        self.ledger.forget(pool.slots);
+    }
+
+    /// Pools that `min_pool_size` wants to have servers without a client are there from the start.
+    pub(super) fn found_pools(&mut self, now: Time) {
+        self.upkeep.sweep = now;
+        let setup = Arc::clone(&self.setup);
+        for database in &setup.config.databases {
+            let (Some(user), Some(entry)) =
+                (&database.user, setup.config.find_database(&database.name))
+            else {
+                continue;
+            };
+            let minimum = entry.min_pool_size.unwrap_or(setup.config.pgbouncer.min_pool_size);
+            let key = route::key(entry, &database.name, &user.as_str().into());
+            let size = route::target(&setup, &key).map_or(0, |target| target.size);
+            let is_home = self.span(&key, size).next() == Some(self.me);
+            if minimum > 0
+                && is_home
+                && let Some(pool) = self.pool_for(&key)
+            {
+                self.upkeep.watch(pool);
+            }
+        }
+        self.upkeep.due_by(now);
     }
 
     /// PAUSE: no servers are handed out, idle ones are closed.
@@ -217,7 +189,7 @@ impl Engine {
             Some(database) => self.mode.paused.push(database),
         }
         self.apply_pauses();
-        for pool in (0..self.pools.len()).map(|place| PoolId(place as u32)) {
+        for pool in self.pools.ids() {
             if self.pool(pool).door != Door::Open {
                 self.close_idle(pool, now);
             }
@@ -234,21 +206,19 @@ impl Engine {
     }
 
     fn apply_pauses(&mut self) {
-        for place in 0..self.pools.len() {
-            let pool = &mut self.pools[place];
+        for id in self.pools.ids() {
+            let pool = &mut self.pools[id];
             if pool.door != Door::Removed {
                 pool.door = self.mode.door(&pool.key.database);
             }
-            self.touch(PoolId(place as u32));
+            self.touch(id);
         }
     }
 
     /// Closes idle servers that are more than the pool may have, after its size was lowered; those
     /// of other workers do the same, each its share.
     fn trim(&mut self, id: PoolId, now: Time) {
-        let pool = self.pool(id);
-        let size = if pool.target.size == 0 { u32::MAX } else { pool.target.size };
-        let surplus = pool.slots.open().saturating_sub(size).div_ceil(u32::from(self.workers));
+        let surplus = self.pool(id).surplus().div_ceil(u32::from(self.workers));
         for _ in 0..surplus {
             let pool = self.pool(id);
             let Some(&server) = pool.idle.front().or_else(|| pool.used.front()) else { return };
@@ -274,9 +244,7 @@ impl Engine {
     }
 
     fn waiting_clients(&self) -> Vec<Id<Client>> {
-        let waits =
-            |client: &Client| matches!(client.stage, ClientStage::Waiting | ClientStage::Newcomer);
-        self.clients.iter().filter(|(_, client)| waits(client)).map(|(id, _)| id).collect()
+        self.clients.iter().filter(|(_, client)| client.waits()).map(|(id, _)| id).collect()
     }
 
     fn look_at_shutdown(&mut self, now: Time) {

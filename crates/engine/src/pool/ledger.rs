@@ -1,19 +1,26 @@
 //! The limits that all workers share, exact at every instant.
 //!
-//!     reserve ──► a slot, or a bit that says "this worker was refused"
+//!     reserve ──► a slot of pool, database and user; or what was full, and a bit that says who was
+//!                 refused
 //!     release ──► the workers whose bits were set, to be told
+//!     admit   ──► a client counts for its database and its user, or what was full
 //!
-//! Counters are touched only when a connection opens or closes. A slot is reserved before a
-//! connection is opened and given back after it is closed; a server under way between two workers
-//! stays counted. This file holds the one lock and the only atomics of the engine.
+//! Counts change only when a connection opens or closes, under one lock; reading one takes none. A
+//! slot is reserved before a connection is opened and given back after it is closed; a server under
+//! way between two workers stays counted. This file and `tally` hold the only locks and atomics of
+//! the engine.
+
+pub(crate) mod tally;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::ids::WorkerId;
-use crate::mail::PoolKey;
+use crate::mail::{Limit, PoolKey};
 use crate::pool::Welcome;
+use crate::time::Time;
+use tally::{Gauge, Tally};
 
 /// The most workers of a process: one bit each in a word.
 pub(crate) const WORKERS_MAX: u8 = 64;
@@ -23,7 +30,38 @@ pub struct Ledger {
     clients: AtomicU32,
     servers: AtomicU32,
     loads: Vec<AtomicU32>,
-    pools: Mutex<HashMap<PoolKey, Arc<Slots>>>,
+    books: Mutex<Books>,
+}
+
+/// Everything that is counted by name. Whoever holds the lock on it may change counts.
+#[derive(Default)]
+struct Books {
+    pools: HashMap<PoolKey, Arc<Slots>>,
+    databases: HashMap<Arc<str>, Arc<Tally>>,
+    users: HashMap<Arc<str>, Arc<Tally>>,
+}
+
+/// How many servers there may be; 0 means no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(crate) pool: u32,
+    pub(crate) database: u32,
+    pub(crate) user: u32,
+}
+
+/// What is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Full {
+    Pool,
+    Database,
+    User,
+}
+
+/// What a client counts for, from its login on.
+#[derive(Debug, Clone)]
+pub(crate) struct Membership {
+    database: Arc<Tally>,
+    user: Arc<Tally>,
 }
 
 impl Ledger {
@@ -34,7 +72,7 @@ impl Ledger {
             clients: AtomicU32::new(0),
             servers: AtomicU32::new(0),
             loads: (0..workers).map(|_| AtomicU32::new(0)).collect(),
-            pools: Mutex::new(HashMap::new()),
+            books: Mutex::default(),
         }
     }
 
@@ -50,12 +88,61 @@ impl Ledger {
 
     /// The servers of one pool over all workers.
     pub fn open(&self, pool: &PoolKey) -> u32 {
-        self.slots(pool).open()
+        self.books().pools.get(pool).map_or(0, |slots| slots.open())
     }
 
+    /// The servers of all pools of a database.
+    pub fn open_of_database(&self, database: &str) -> u32 {
+        self.books().databases.get(database).map_or(0, |tally| tally.servers.taken())
+    }
+
+    /// The servers of all pools of a user.
+    pub fn open_of_user(&self, user: &str) -> u32 {
+        self.books().users.get(user).map_or(0, |tally| tally.servers.taken())
+    }
+
+    /// The clients of a database, also those that log in.
+    pub fn clients_of_database(&self, database: &str) -> u32 {
+        self.books().databases.get(database).map_or(0, |tally| tally.clients.taken())
+    }
+
+    /// The clients of a user, also those that log in.
+    pub fn clients_of_user(&self, user: &str) -> u32 {
+        self.books().users.get(user).map_or(0, |tally| tally.clients.taken())
+    }
+
+    /// What all workers share of a pool.
     pub(crate) fn slots(&self, pool: &PoolKey) -> Arc<Slots> {
-        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(pools.entry(pool.clone()).or_default())
+        let mut guard = self.books();
+        let books = &mut *guard;
+        if let Some(slots) = books.pools.get(pool) {
+            return Arc::clone(slots);
+        }
+        let slots = Arc::new(Slots {
+            key: pool.clone(),
+            servers: Gauge::default(),
+            leaving: AtomicU32::new(0),
+            clients: AtomicU32::new(0),
+            vacated: AtomicU64::new(0),
+            expired: AtomicU64::new(0),
+            welcome: Mutex::default(),
+            database: tally(&mut books.databases, &pool.database),
+            user: tally(&mut books.users, &pool.user),
+        });
+        books.pools.insert(pool.clone(), Arc::clone(&slots));
+        slots
+    }
+
+    /// A worker's part of a pool has gone; what was shared goes with the last part.
+    pub(crate) fn forget(&self, slots: Arc<Slots>) {
+        let mut books = self.books();
+        let pool = &slots.key.clone();
+        drop(slots);
+        if books.pools.get(pool).is_some_and(|slots| Arc::strong_count(slots) == 1) {
+            books.pools.remove(pool);
+            sweep(&mut books.databases, &pool.database);
+            sweep(&mut books.users, &pool.user);
+        }
     }
 
     /// Counts a client in and returns how many there are with it.
@@ -65,6 +152,43 @@ impl Ledger {
 
     pub(crate) fn client_closed(&self) {
         self.clients.fetch_sub(1, SeqCst);
+    }
+
+    /// Lets a client in that names a database and a user, when fewer than so many clients of each
+    /// are there (0: no limit).
+    pub(crate) fn admit(
+        &self,
+        (database, most_of_database): (&Arc<str>, u32),
+        (user, most_of_user): (&Arc<str>, u32),
+    ) -> Result<Membership, Full> {
+        let mut guard = self.books();
+        let books = &mut *guard;
+        let of_database = tally(&mut books.databases, database);
+        let of_user = tally(&mut books.users, user);
+        let full = if of_database.clients.is_full(most_of_database) {
+            Some(Full::Database)
+        } else {
+            of_user.clients.is_full(most_of_user).then_some(Full::User)
+        };
+        if let Some(full) = full {
+            drop((of_database, of_user));
+            sweep(&mut books.databases, database);
+            sweep(&mut books.users, user);
+            return Err(full);
+        }
+        of_database.clients.add();
+        of_user.clients.add();
+        Ok(Membership { database: of_database, user: of_user })
+    }
+
+    /// A client that had been let in has gone.
+    pub(crate) fn dismiss(&self, membership: Membership, database: &Arc<str>, user: &Arc<str>) {
+        let mut books = self.books();
+        membership.database.clients.sub();
+        membership.user.clients.sub();
+        drop(membership);
+        sweep(&mut books.databases, database);
+        sweep(&mut books.users, user);
     }
 
     /// Tells the others how many clients live on a worker.
@@ -85,34 +209,130 @@ impl Ledger {
         })
     }
 
-    /// Takes a slot of a pool when fewer than `limit` are taken (0: no limit). When refused, the
-    /// worker is remembered and will be named by the next [`release`](Self::release).
-    pub(crate) fn reserve(&self, slots: &Slots, limit: u32, worker: WorkerId) -> bool {
-        let reserved = slots.reserve(limit, worker);
-        if reserved {
-            self.servers.fetch_add(1, SeqCst);
+    /// Takes a slot of a pool, its database and its user, when there is room in all of them that is
+    /// not meant for a pool that goes hungry. When refused, the worker is remembered where it was
+    /// full, and will be named by the next [`release`](Self::release) there.
+    pub(crate) fn reserve(
+        &self,
+        slots: &Slots,
+        limits: Limits,
+        worker: WorkerId,
+    ) -> Result<(), Full> {
+        let _books = self.books();
+        if slots.servers.is_full(limits.pool) {
+            slots.servers.refuse(worker);
+            return Err(Full::Pool);
         }
-        reserved
+        let wider = [
+            (&slots.database, limits.database, Full::Database),
+            (&slots.user, limits.user, Full::User),
+        ];
+        for (tally, limit, full) in wider {
+            if tally.is_full(limit, &slots.key, worker) {
+                tally.servers.refuse(worker);
+                return Err(full);
+            }
+        }
+        slots.servers.add();
+        slots.database.servers.add();
+        slots.user.servers.add();
+        self.servers.fetch_add(1, SeqCst);
+        Ok(())
     }
 
-    /// Gives a slot back and names the workers that were refused one since.
-    pub(crate) fn release(&self, slots: &Slots) -> impl Iterator<Item = WorkerId> + use<> {
+    /// Gives a slot back and names the workers that were refused one since, and where.
+    pub(crate) fn release(&self, slots: &Slots, now: Time) -> Vec<(WorkerId, Limit)> {
+        let pool = &slots.key;
+        let _books = self.books();
         self.servers.fetch_sub(1, SeqCst);
-        slots.release()
+        slots.leaving.fetch_sub(1, SeqCst);
+        slots.vacated.store(now.0, SeqCst);
+        let mut told = Vec::new();
+        let mut add = |gauge: &Gauge, limit: &dyn Fn() -> Limit| {
+            gauge.sub();
+            told.extend(gauge.take_refused().map(|worker| (worker, limit())));
+        };
+        add(&slots.servers, &|| Limit::Pool(pool.clone()));
+        add(&slots.database.servers, &|| Limit::Database(Arc::clone(&pool.database)));
+        add(&slots.user.servers, &|| Limit::User(Arc::clone(&pool.user)));
+        told
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn tally(tallies: &mut HashMap<Arc<str>, Arc<Tally>>, name: &Arc<str>) -> Arc<Tally> {
+    Arc::clone(tallies.entry(Arc::clone(name)).or_default())
+}
+
+/// Names come from anybody: a count that nobody uses any more is not kept.
+fn sweep(tallies: &mut HashMap<Arc<str>, Arc<Tally>>, name: &Arc<str>) {
+    if tallies.get(name).is_some_and(|tally| Arc::strong_count(tally) == 1) {
+        tallies.remove(name);
     }
 }
 
 /// The slots of one pool, and what its last login to a server brought.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Slots {
-    open: AtomicU32,
-    refused: AtomicU64,
+    key: PoolKey,
+    servers: Gauge,
+    /// Those of the servers whose end has been decided.
+    leaving: AtomicU32,
+    /// The clients that have logged in to the pool.
+    clients: AtomicU32,
+    /// When the last client or server left.
+    vacated: AtomicU64,
+    /// When a server was last closed for its age.
+    expired: AtomicU64,
     welcome: Mutex<Option<Arc<Welcome>>>,
+    pub(crate) database: Arc<Tally>,
+    pub(crate) user: Arc<Tally>,
 }
 
 impl Slots {
+    /// All servers, also those that connect and those that are being closed.
     pub(crate) fn open(&self) -> u32 {
-        self.open.load(SeqCst)
+        self.servers.taken()
+    }
+
+    /// The servers whose end has not been decided.
+    pub(crate) fn staying(&self) -> u32 {
+        self.open().saturating_sub(self.leaving.load(SeqCst))
+    }
+
+    /// The end of one server has been decided; its slot is given back when it is closed.
+    pub(crate) fn leave(&self) {
+        self.leaving.fetch_add(1, SeqCst);
+    }
+
+    pub(crate) fn client_joined(&self) {
+        self.clients.fetch_add(1, SeqCst);
+    }
+
+    pub(crate) fn client_left(&self, now: Time) {
+        self.vacated.store(now.0, SeqCst);
+        self.clients.fetch_sub(1, SeqCst);
+    }
+
+    pub(crate) fn clients(&self) -> u32 {
+        self.clients.load(SeqCst)
+    }
+
+    /// Since when nobody is in the pool, on any worker; `None` as long as somebody is.
+    pub(crate) fn vacant_since(&self) -> Option<Time> {
+        let nobody = self.clients() == 0 && self.open() == 0;
+        nobody.then(|| Time(self.vacated.load(SeqCst)))
+    }
+
+    /// Whether one more server may be closed for its age: the closings of a pool are `spread`
+    /// apart, so that it never loses all its servers at once. If so, the next one's turn comes
+    /// later.
+    pub(crate) fn expire(&self, spread: u64, now: Time) -> bool {
+        let turn = |last: u64| (last == 0 || now >= Time(last) + spread).then_some(now.0.max(1));
+        self.expired.fetch_update(SeqCst, SeqCst, turn).is_ok()
     }
 
     /// What any worker has last welcomed clients of this pool with: for a worker that could open no
@@ -124,27 +344,6 @@ impl Slots {
     pub(crate) fn keep_welcome(&self, welcome: &Arc<Welcome>) {
         let mut kept = self.welcome.lock().unwrap_or_else(PoisonError::into_inner);
         *kept = Some(Arc::clone(welcome));
-    }
-
-    fn reserve(&self, limit: u32, worker: WorkerId) -> bool {
-        if self.try_reserve(limit) {
-            return true;
-        }
-        self.refused.fetch_or(1 << worker.0, SeqCst);
-        // A slot that came free between the two steps above was announced to nobody.
-        self.try_reserve(limit)
-    }
-
-    fn try_reserve(&self, limit: u32) -> bool {
-        let more = |open| (limit == 0 || open < limit).then_some(open + 1);
-        self.open.fetch_update(SeqCst, SeqCst, more).is_ok()
-    }
-
-    fn release(&self) -> impl Iterator<Item = WorkerId> + use<> {
-        let before = self.open.fetch_sub(1, SeqCst);
-        assert!(before > 0, "a slot is given back once");
-        let refused = self.refused.swap(0, SeqCst);
-        (0..WORKERS_MAX).filter(move |bit| refused >> bit & 1 == 1).map(WorkerId)
     }
 }
 

@@ -42,9 +42,8 @@ const VANISHED_MAX: u32 = 5;
 /// Microseconds.
 const RETRY_UNREACHED: u64 = 1_000_000;
 
-/// The place of a pool in its engine; pools are never removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PoolId(pub(crate) u32);
+/// Names a pool in its engine.
+pub(crate) type PoolId = Id<Pool>;
 
 /// What new clients are told about the server: the parameters that it reported at login.
 #[derive(Debug)]
@@ -176,6 +175,8 @@ pub(crate) struct Pool {
     pub(crate) tested: usize,
     /// Servers of this worker in all, those above included.
     pub(crate) servers: usize,
+    /// The connections of this worker that name this pool, until they are gone altogether.
+    pub(crate) tenants: usize,
     pub(crate) share: Share,
     pub(crate) welcome: Option<Arc<Welcome>>,
     pub(crate) failed: Option<Failed>,
@@ -246,6 +247,7 @@ impl Pool {
             connecting: 0,
             tested: 0,
             servers: 0,
+            tenants: 0,
             share: Share::default(),
             welcome: None,
             failed: None,
@@ -273,14 +275,33 @@ impl Pool {
     /// How many more servers should be opened now, limits aside: one for each waiter that no
     /// server is coming for, one for the welcome; none while a failed login is recent.
     pub(crate) fn launches(&self, now: Time, retry: u64) -> usize {
-        let failing = self.failed.as_ref().is_some_and(|failed| failed.is_recent(now, retry));
-        if self.door != Door::Open || failing {
+        if self.door != Door::Open || self.is_failing(now, retry) {
             return 0;
         }
         let for_welcome = usize::from(self.welcome.is_none() && !self.newcomers.is_empty());
         let wanted = self.waiting.len().max(for_welcome);
         let coming = self.connecting + self.tested;
         wanted.saturating_sub(coming).min(CONNECTS_MAX.saturating_sub(self.connecting))
+    }
+
+    /// How many more servers should be opened to keep up `min_pool_size`, as long as anybody may
+    /// want them.
+    pub(crate) fn missing(&self, now: Time, retry: u64) -> usize {
+        if self.door != Door::Open || self.is_failing(now, retry) {
+            return 0;
+        }
+        let room = CONNECTS_MAX.saturating_sub(self.connecting);
+        (self.below_minimum() as usize).min(room)
+    }
+
+    /// How many servers it has less than `min_pool_size` asks for.
+    pub(crate) fn below_minimum(&self) -> u32 {
+        let is_wanted = || self.target.forces_user || self.slots.clients() > 0;
+        match self.target.minimum {
+            0 => 0,
+            _ if !is_wanted() => 0,
+            minimum => minimum.saturating_sub(self.slots.staying()),
+        }
     }
 
     /// The failure to tell clients at once, instead of letting them wait: the last login has
@@ -292,9 +313,38 @@ impl Pool {
         (lasting && nobody).then(|| failed.clone())
     }
 
-    /// Whether it has more servers, over all workers, than it may have.
-    pub(crate) fn is_over_size(&self) -> bool {
-        self.target.size > 0 && self.slots.open() > self.target.size
+    /// Whether it is too early for another attempt after a failure.
+    fn is_failing(&self, now: Time, retry: u64) -> bool {
+        self.failed.as_ref().is_some_and(|failed| failed.is_recent(now, retry))
+    }
+
+    /// How many more servers it has, over all workers, than it may have.
+    pub(crate) fn surplus(&self) -> u32 {
+        match self.target.size {
+            0 => 0,
+            size => self.slots.staying().saturating_sub(size.saturating_add(self.target.reserve)),
+        }
+    }
+
+    /// The idle server to use next: the one used last, or with `server_round_robin` the one that
+    /// has rested longest.
+    pub(crate) fn take_idle(&mut self) -> Option<Id<Server>> {
+        if self.target.round_robin { self.idle.pop_front() } else { self.idle.pop_back() }
+    }
+
+    /// Whether time alone may make something due in it.
+    pub(crate) fn wants_watching(&self) -> bool {
+        self.is_waited_for() || self.surplus() > 0 || self.below_minimum() > 0
+    }
+
+    /// Whether a client waits, for a server or for the welcome.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        !self.waiting.is_empty() || !self.newcomers.is_empty()
+    }
+
+    /// Whether nobody on this worker has anything to do with it.
+    pub(crate) fn is_deserted(&self) -> bool {
+        self.tenants == 0 && self.cancels.is_empty() && self.cancelling == 0
     }
 
     /// Takes a client off the lists of those that wait, and names who wanted its query cancelled.

@@ -26,12 +26,28 @@ pub(crate) struct Target {
     /// The password of the entry, when it forces the user.
     pub(crate) forced: Option<Secret>,
     pub(crate) mode: PoolMode,
+    /// `server_round_robin`.
+    pub(crate) round_robin: bool,
     /// The most servers; 0 means no limit.
     pub(crate) size: u32,
-    /// Microseconds; 0 means no limit.
+    /// How many more there may be when a client has waited for `reserve_pool_timeout`.
+    pub(crate) reserve: u32,
+    /// How many are kept open.
+    pub(crate) minimum: u32,
+    /// Whether the database forces its user.
+    pub(crate) forces_user: bool,
+    /// The most servers of the database and of the user; 0 means no limit.
+    pub(crate) most_of_database: u32,
+    pub(crate) most_of_user: u32,
+    /// What the database says, microseconds; 0 means no limit. The user of a client goes first.
     pub(crate) query_wait_timeout: u64,
     /// Microseconds; 0 means that a server is used once.
     pub(crate) server_lifetime: u64,
+    /// How long a query, a transaction, and the silence of a client within one may last, in
+    /// microseconds; 0 means no limit.
+    pub(crate) query_timeout: u64,
+    pub(crate) transaction_timeout: u64,
+    pub(crate) idle_transaction_timeout: u64,
 }
 
 impl Target {
@@ -60,6 +76,11 @@ pub(crate) fn target(setup: &Setup, key: &PoolKey) -> Option<Target> {
     let entry = entry(setup, &key.database)?;
     let settings = &setup.config.pgbouncer;
     let user = setup.config.user(&key.user);
+    let size = user
+        .and_then(|user| user.pool_size)
+        .or(entry.pool_size)
+        .unwrap_or(settings.default_pool_size);
+    let minimum = entry.min_pool_size.unwrap_or(settings.min_pool_size);
     Some(Target {
         address: address(setup, entry),
         dbname: entry.dbname.clone().unwrap_or_else(|| key.database.to_string()),
@@ -69,15 +90,27 @@ pub(crate) fn target(setup: &Setup, key: &PoolKey) -> Option<Target> {
             .and_then(|user| user.pool_mode)
             .or(entry.pool_mode)
             .unwrap_or(settings.pool_mode),
-        size: user
-            .and_then(|user| user.pool_size)
-            .or(entry.pool_size)
-            .unwrap_or(settings.default_pool_size),
-        query_wait_timeout: user
-            .and_then(|user| user.query_wait_timeout)
-            .or(entry.query_wait_timeout)
-            .unwrap_or(settings.query_wait_timeout),
+        round_robin: settings.server_round_robin,
+        size,
+        reserve: user
+            .and_then(|user| user.reserve_pool_size)
+            .or(entry.reserve_pool_size)
+            .unwrap_or(settings.reserve_pool_size),
+        minimum: if size == 0 { minimum } else { minimum.min(size) },
+        forces_user: entry.user.is_some(),
+        most_of_database: entry.max_db_connections.unwrap_or(settings.max_db_connections),
+        most_of_user: user
+            .and_then(|user| user.max_user_connections)
+            .unwrap_or(settings.max_user_connections),
+        query_wait_timeout: entry.query_wait_timeout.unwrap_or(settings.query_wait_timeout),
         server_lifetime: entry.server_lifetime.unwrap_or(settings.server_lifetime),
+        query_timeout: user.and_then(|user| user.query_timeout).unwrap_or(settings.query_timeout),
+        transaction_timeout: user
+            .and_then(|user| user.transaction_timeout)
+            .unwrap_or(settings.transaction_timeout),
+        idle_transaction_timeout: user
+            .and_then(|user| user.idle_transaction_timeout)
+            .unwrap_or(settings.idle_transaction_timeout),
     })
 }
 

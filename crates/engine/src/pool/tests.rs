@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Limits};
 use super::share::{LAG, Request};
 use super::*;
 use crate::command::{Address, Peer};
@@ -28,9 +28,18 @@ fn scene() -> Scene {
         startup: Vec::new(),
         forced: None,
         mode: config::PoolMode::Transaction,
+        round_robin: false,
         size: 10,
+        reserve: 0,
+        minimum: 0,
+        forces_user: false,
+        most_of_database: 0,
+        most_of_user: 0,
         query_wait_timeout: 0,
         server_lifetime: 0,
+        query_timeout: 0,
+        transaction_timeout: 0,
+        idle_transaction_timeout: 0,
     };
     let ledger = Ledger::new(2);
     let slots = ledger.slots(&key);
@@ -77,7 +86,8 @@ impl Scene {
 
     fn open(&mut self, count: u32) -> &mut Self {
         for _ in 0..count {
-            assert!(self.ledger.reserve(&self.pool.slots, 0, WorkerId(0)));
+            let limits = Limits { pool: 0, database: 0, user: 0 };
+            assert_eq!(self.ledger.reserve(&self.pool.slots, limits, WorkerId(0)), Ok(()));
         }
         self
     }
@@ -161,12 +171,62 @@ fn who_waits_in_vain_is_told() {
 }
 
 #[test]
-fn a_pool_is_over_its_size() {
-    for (size, open, expected) in [(2, 2, false), (2, 3, true), (0, 3, false), (1, 0, false)] {
+fn what_is_more_than_size_and_reserve_is_surplus() {
+    for (size, reserve, open, expected) in
+        [(2, 0, 2, 0), (2, 0, 3, 1), (0, 0, 3, 0), (1, 0, 0, 0), (2, 1, 5, 2)]
+    {
         let mut scene = scene();
-        Arc::make_mut(&mut scene.pool.target).size = size;
+        let target = Arc::make_mut(&mut scene.pool.target);
+        (target.size, target.reserve) = (size, reserve);
         scene.open(open);
-        assert_eq!(scene.pool.is_over_size(), expected, "{open} of {size}");
+        assert_eq!(scene.pool.surplus(), expected, "{open} of {size}");
+        // Those that are leaving are not counted again.
+        if open > 0 {
+            scene.pool.slots.leave();
+            assert_eq!(scene.pool.surplus(), expected.saturating_sub(1));
+        }
+    }
+}
+
+#[test]
+fn the_minimum_is_kept_up_where_somebody_may_want_it() {
+    #[track_caller]
+    fn check(prepare: Prepare<'_>, expected: usize) {
+        let mut scene = scene();
+        Arc::make_mut(&mut scene.pool.target).minimum = 6;
+        prepare(&mut scene);
+        assert_eq!(scene.pool.missing(Time(RETRY * 2), RETRY), expected);
+    }
+    fn force(scene: &mut Scene) -> &mut Scene {
+        Arc::make_mut(&mut scene.pool.target).forces_user = true;
+        scene
+    }
+    fn join(scene: &mut Scene) -> &mut Scene {
+        scene.pool.slots.client_joined();
+        scene
+    }
+    check(&|scene| scene, 0);
+    check(&|scene| join(scene), 4);
+    check(&|scene| force(scene), 4);
+    check(&|scene| force(scene).under_way(3, 0), 1);
+    check(&|scene| force(scene).open(5), 1);
+    check(&|scene| force(scene).open(6), 0);
+    check(&|scene| force(scene).open(9), 0);
+    check(&|scene| force(scene).shut(Door::Paused), 0);
+    check(&|scene| force(scene).fail(None, Time(RETRY * 2)), 0);
+    check(&|scene| force(scene).fail(None, Time::ZERO), 4);
+}
+
+#[test]
+fn idle_servers_are_used_last_in_first_out_or_in_turn() {
+    let (one, two) =
+        (crate::ids::ConnId::from_bits(1).into(), crate::ids::ConnId::from_bits(3).into());
+    for (round_robin, expected) in [(false, [two, one]), (true, [one, two])] {
+        let mut scene = scene();
+        Arc::make_mut(&mut scene.pool.target).round_robin = round_robin;
+        scene.pool.idle.extend([one, two]);
+        assert_eq!(scene.pool.take_idle(), Some(expected[0]));
+        assert_eq!(scene.pool.take_idle(), Some(expected[1]));
     }
 }
 

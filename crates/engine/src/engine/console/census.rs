@@ -1,5 +1,6 @@
 //! This worker's part of what SHOW shows, counted at the connections themselves.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use config::PoolMode;
@@ -11,7 +12,7 @@ use crate::command::{Address, Peer};
 use crate::engine::Engine;
 use crate::ids::{ConnId, Id};
 use crate::mail::PoolKey;
-use crate::pool::{Pool, route::CONSOLE};
+use crate::pool::{Pool, PoolId, route::CONSOLE};
 use crate::server::{Fate, Server, Stage};
 use crate::time::Time;
 
@@ -51,16 +52,15 @@ impl Engine {
 
     fn census(&self, now: Time) -> Census {
         let mut census = Census { clients: self.clients.len() as u32, ..Census::default() };
-        let mut pools: Vec<Figures> =
-            self.pools.iter().map(|pool| pool_figures(pool, now)).collect();
+        let mut pools: BTreeMap<PoolId, Figures> =
+            self.pools.iter().map(|(id, pool)| (id, pool_figures(pool, now))).collect();
         let mut console = self.desk.figures(now);
         for (_, client) in self.clients.iter() {
             match &client.stage {
                 ClientStage::Console(_) => console.clients.active += 1,
                 ClientStage::Startup { .. } | ClientStage::Authenticating(_) => census.logins += 1,
                 stage if client.is_in_pool() => {
-                    let place = client.pool.map(|pool| pool.0 as usize);
-                    if let Some(figures) = place.and_then(|place| pools.get_mut(place)) {
+                    if let Some(figures) = client.pool.and_then(|pool| pools.get_mut(&pool)) {
                         figures.count_client(stage, client.times.waiting);
                     }
                 }
@@ -71,19 +71,19 @@ impl Engine {
             }
         }
         for (_, server) in self.servers.iter() {
-            if let Some(figures) = pools.get_mut(server.pool.0 as usize) {
+            if let Some(figures) = pools.get_mut(&server.pool) {
                 figures.servers.count(&server.stage);
             }
         }
-        let keys = self.pools.iter().map(|pool| pool.key.clone());
-        census.pools = keys.zip(pools).collect();
+        let named = |(id, figures): (PoolId, Figures)| (self.pool(id).key.clone(), figures);
+        census.pools = pools.into_iter().map(named).collect();
         census.pools.insert(console_key(), console);
         census
     }
 
     fn client_socket(&self, id: Id<Client>, client: &Client, now: Time) -> Option<Socket> {
         let state = client.state()?;
-        let waits = matches!(client.stage, ClientStage::Waiting | ClientStage::Newcomer);
+        let waits = client.waits();
         let login = client.login.as_ref();
         Some(Socket {
             kind: "C",
@@ -159,7 +159,7 @@ impl super::Desk {
 
 impl Figures {
     fn count_client(&mut self, stage: &ClientStage, since: Time) {
-        if matches!(stage, ClientStage::Waiting | ClientStage::Newcomer) {
+        if matches!(stage, ClientStage::Waiting { .. } | ClientStage::Newcomer) {
             self.clients.waiting += 1;
             self.oldest = Some(self.oldest.map_or(since, |oldest| oldest.min(since)));
         } else {

@@ -59,7 +59,7 @@ impl Engine {
     /// Keeps the counters of all pools when a period is over.
     pub(in crate::engine) fn roll_statistics(&mut self, now: Time) {
         let period = self.setup.config.pgbouncer.stats_period;
-        for pool in &mut self.pools {
+        for pool in self.pools.values_mut() {
             pool.windows.roll(&pool.counters, period, now);
         }
         self.desk.windows.roll(&self.desk.counters, period, now);
