@@ -26,4 +26,6 @@ mod pgbench;
 mod psql;
 mod psycopg;
 mod settings;
+mod shared;
 mod slots;
+mod timeouts;
