@@ -199,12 +199,14 @@ impl Engine {
         let server = &self.servers[id];
         let pool = self.pool(server.pool);
         let lifetime = pool.target.server_lifetime;
+        if now.since(server.times.opened) < lifetime {
+            return false;
+        }
         // Without a lifetime a server is used once: one that has not been used may wait.
         let is_unused = lifetime == 0 && server.times.assigned == server.times.opened;
         // Without a limit there is no share of a lifetime either (PgBouncer).
         let spread = lifetime.checked_div(pool.target.size.into()).unwrap_or(0);
-        let is_old = now.since(server.times.opened) >= lifetime;
-        is_old && !is_unused && pool.slots.expire(spread, now)
+        !is_unused && pool.slots.expire(spread, now)
     }
 
     /// Starts an errand on a free server that is on no list.
@@ -257,7 +259,7 @@ impl Engine {
         }
         self.ask_around(pool_id, now);
         if self.pool(pool_id).wants_watching() {
-            self.upkeep.watch(pool_id);
+            self.watch(pool_id);
         }
     }
 

@@ -50,7 +50,9 @@ impl Engine {
         let is_due = |since: Time| timeout > 0 && now.since(since) >= timeout;
         match target.size {
             0 => 0,
-            size if self.oldest_wait(id).is_some_and(is_due) => size.saturating_add(target.reserve),
+            size if target.reserve > 0 && self.oldest_wait(id).is_some_and(is_due) => {
+                size.saturating_add(target.reserve)
+            }
             size => size,
         }
     }

@@ -6,7 +6,6 @@
 //! in which something may be due: whoever leaves one so says `watch`. An engine without connections
 //! sleeps, until the log wants its line.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Engine;
@@ -31,7 +30,7 @@ pub(super) struct Upkeep {
     ask: Time,
     asking: Vec<PoolId>,
     /// The pools to be looked at in the next round.
-    watched: BTreeSet<PoolId>,
+    watched: Vec<PoolId>,
     /// When a period of the statistics is over, and when unused pools are sought.
     roll: Time,
     sweep: Time,
@@ -43,15 +42,10 @@ impl Upkeep {
             next: now,
             ask: Time::NEVER,
             asking: Vec::new(),
-            watched: BTreeSet::new(),
+            watched: Vec::new(),
             roll: now,
             sweep: now,
         }
-    }
-
-    /// Sees to it that a pool is looked at in the next round.
-    pub(super) fn watch(&mut self, id: PoolId) {
-        self.watched.insert(id);
     }
 
     /// Sees to it that a pool is served again when it has to ask other workers.
@@ -105,7 +99,8 @@ impl Engine {
     /// Looks at the pools in which something may be due; most are not looked at.
     fn look_at_pools(&mut self, now: Time) {
         for id in std::mem::take(&mut self.upkeep.watched) {
-            if self.pools.find(id).is_some() {
+            if let Some(pool) = self.pools.find_mut(id) {
+                pool.is_watched = false;
                 self.trim(id, now);
                 self.touch(id);
             }
@@ -117,6 +112,14 @@ impl Engine {
         }
         if now >= self.upkeep.sweep {
             self.sweep_pools(now);
+        }
+    }
+
+    /// Sees to it that a pool is looked at in the next round.
+    pub(super) fn watch(&mut self, id: PoolId) {
+        let pool = self.pool_mut(id);
+        if !std::mem::replace(&mut pool.is_watched, true) {
+            self.upkeep.watched.push(id);
         }
     }
 
@@ -175,7 +178,7 @@ impl Engine {
                 && is_home
                 && let Some(pool) = self.pool_for(&key)
             {
-                self.upkeep.watch(pool);
+                self.watch(pool);
             }
         }
         self.upkeep.due_by(now);

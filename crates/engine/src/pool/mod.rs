@@ -177,6 +177,8 @@ pub(crate) struct Pool {
     pub(crate) servers: usize,
     /// The connections of this worker that name this pool, until they are gone altogether.
     pub(crate) tenants: usize,
+    /// It is on the list of the pools to be looked at in the next round.
+    pub(crate) is_watched: bool,
     pub(crate) share: Share,
     pub(crate) welcome: Option<Arc<Welcome>>,
     pub(crate) failed: Option<Failed>,
@@ -248,6 +250,7 @@ impl Pool {
             tested: 0,
             servers: 0,
             tenants: 0,
+            is_watched: false,
             share: Share::default(),
             welcome: None,
             failed: None,

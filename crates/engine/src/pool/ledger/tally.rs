@@ -46,6 +46,11 @@ impl Gauge {
         self.refused.fetch_or(1 << worker.0, SeqCst);
     }
 
+    /// Whether this worker will be told when one is given back.
+    pub(crate) fn has_refused(&self, worker: WorkerId) -> bool {
+        self.refused.load(SeqCst) >> worker.0 & 1 == 1
+    }
+
     /// Who was refused one; asked for once.
     pub(crate) fn take_refused(&self) -> impl Iterator<Item = WorkerId> + use<> {
         let refused = self.refused.swap(0, SeqCst);
