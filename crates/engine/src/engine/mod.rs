@@ -4,10 +4,10 @@
 //! finds its client, and the end of one connection reaches whoever it concerns. Each of the files
 //! beside this one holds one conversation:
 //!
-//! `from_client`, `from_server`: what each side says · `assign`: seek, attach, release · `launch`,
-//! `limits`: how many servers and clients there are · `part`: how connections end · `cancel` ·
-//! `post`: mail and placement · `upkeep`, `timeouts`: what time does · `console`: the console's
-//! side of it.
+//! `login`: clients up to their welcome · `from_client`, `from_server`: what each side says ·
+//! `assign`: seek, attach, release · `launch`, `limits`: how many servers and clients there are ·
+//! `part`: how connections end · `cancel` · `post`: mail and placement · `upkeep`, `timeouts`: what
+//! time does · `console`: the console's side of it.
 
 mod assign;
 mod cancel;
@@ -16,6 +16,7 @@ mod from_client;
 mod from_server;
 mod launch;
 mod limits;
+mod login;
 mod part;
 mod post;
 mod timeouts;
