@@ -20,6 +20,7 @@ pub struct Userlist {
     users: Vec<(Box<[u8]>, Secret)>,
     /// Where in `users` a name stands.
     places: BTreeMap<Box<[u8]>, usize>,
+    has_verifiers: bool,
 }
 
 /// What is wrong with a line of an `auth_file`.
@@ -58,6 +59,8 @@ impl Userlist {
                 }
             }
         }
+        list.has_verifiers =
+            list.users.iter().any(|(_, secret)| matches!(secret, Secret::Scram(_)));
         (list, complaints)
     }
 
@@ -66,6 +69,13 @@ impl Userlist {
     pub fn find(&self, user: &[u8]) -> Option<&Secret> {
         let place = *self.places.get(user)?;
         self.users.get(place).map(|(_, secret)| secret)
+    }
+
+    /// Tells whether any secret is a SCRAM verifier, so that a password in clear takes time to
+    /// check.
+    #[must_use]
+    pub fn has_verifiers(&self) -> bool {
+        self.has_verifiers
     }
 
     /// Returns the number of different users.

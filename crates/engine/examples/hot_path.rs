@@ -65,8 +65,13 @@ impl Bench {
                    pool_mode = transaction\nlog_connections = 0\nlog_disconnections = 0\n";
         let config = config::load("x.ini", &mut |_| Ok(ini.into())).expect("the file is right");
         let (userlist, _) = auth::Userlist::parse(b"\"u\" \"\"\n");
-        let setup =
-            Setup { config, userlist: Arc::new(userlist), version: "hot_path".into(), uid: 1 };
+        let setup = Setup {
+            config,
+            userlist: Arc::new(userlist),
+            version: "hot_path".into(),
+            host: "".into(),
+            uid: 1,
+        };
         let engine = Engine::new(Init {
             worker: WorkerId(0),
             workers: 1,

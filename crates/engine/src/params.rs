@@ -50,6 +50,15 @@ impl Params {
         self.value(APPLICATION_NAME).unwrap_or_default()
     }
 
+    /// These values, with the origin of the client behind its name (PgBouncer's
+    /// `application_name_add_host`).
+    pub(crate) fn with_origin(mut self, origin: &str) -> Self {
+        let name = Some(self.application_name()).filter(|name| !name.is_empty()).unwrap_or(b"app");
+        let name = [name, b" - ", origin.as_bytes()].concat();
+        self.set(APPLICATION_NAME, &name);
+        self
+    }
+
     /// These values, with `defaults` where none is known.
     pub(crate) fn or(mut self, defaults: &Self) -> Self {
         for (value, default) in self.values.iter_mut().zip(&defaults.values) {

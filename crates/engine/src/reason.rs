@@ -27,10 +27,13 @@ pub(crate) enum Reason {
     InvalidServerParameter,
     LifetimeOver,
     LoginFailed(std::sync::Arc<crate::pool::Failure>),
+    /// The configuration contradicts itself; the log says how.
+    Misconfigured,
     NoSuchDatabase(String),
     NotAllowed,
     Paused,
     PasswordFailed(&'static str),
+    PqexecDisallowed,
     /// A query has taken too long, on a server or waiting for one.
     QueryTimeout {
         waiting: bool,
@@ -61,8 +64,32 @@ pub(crate) enum Reason {
 /// What a client is told before its connection is closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
+    pub(crate) author: Author,
     pub(crate) sqlstate: Cow<'static, str>,
     pub(crate) message: String,
+}
+
+/// Whose words they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Author {
+    Pooler,
+    Server,
+}
+
+impl Told {
+    /// The SQLSTATE that is sent; `legacy` is `legacy_sqlstate`.
+    pub(crate) fn sqlstate(&self, legacy: bool) -> &str {
+        match self.author {
+            Author::Pooler => sqlstate_of_ours(&self.sqlstate, legacy),
+            Author::Server => &self.sqlstate,
+        }
+    }
+}
+
+/// The SQLSTATE of an error of the pooler itself: PostgreSQL's for the case, or that which PgBouncer
+/// has for all.
+pub(crate) fn sqlstate_of_ours(sqlstate: &str, legacy: bool) -> &str {
+    if legacy { sqlstate::PROTOCOL_VIOLATION } else { sqlstate }
 }
 
 impl Reason {
@@ -89,10 +116,12 @@ impl Reason {
             Self::InvalidServerParameter => "invalid server parameter".into(),
             Self::LifetimeOver => "server lifetime over".into(),
             Self::LoginFailed(failure) => failure.text.as_str().into(),
+            Self::Misconfigured => "bouncer config error".into(),
             Self::NoSuchDatabase(name) => format!("no such database: {name}").into(),
             Self::NotAllowed => "not allowed".into(),
             Self::Paused => "pause mode".into(),
             Self::PasswordFailed(text) => (*text).into(),
+            Self::PqexecDisallowed => "PQexec disallowed".into(),
             Self::QueryTimeout { waiting: false } => "query timeout".into(),
             Self::QueryTimeout { waiting: true } => "query_timeout".into(),
             Self::QueryWaitTimeout => "query_wait_timeout".into(),
@@ -163,7 +192,10 @@ impl Reason {
                 sqlstate::TOO_MANY_CONNECTIONS
             }
             Self::TooManyRequests => sqlstate::INSUFFICIENT_RESOURCES,
-            Self::TransactionBlock | Self::UnsupportedFeature(_) => sqlstate::FEATURE_NOT_SUPPORTED,
+            Self::PqexecDisallowed | Self::TransactionBlock | Self::UnsupportedFeature(_) => {
+                sqlstate::FEATURE_NOT_SUPPORTED
+            }
+            Self::Misconfigured => sqlstate::CONFIG_FILE_ERROR,
             Self::InvalidServerParameter => sqlstate::INVALID_PARAMETER_VALUE,
             Self::ConfigurationChanged
             | Self::DatabaseRemoved
@@ -174,6 +206,7 @@ impl Reason {
             | Self::ServersShutDown
             | Self::ShuttingDown => sqlstate::ADMIN_SHUTDOWN,
         };
-        Some(Told { sqlstate: sqlstate.into(), message: self.text().into_owned() })
+        let (sqlstate, message) = (sqlstate.into(), self.text().into_owned());
+        Some(Told { author: Author::Pooler, sqlstate, message })
     }
 }

@@ -14,6 +14,8 @@ pub struct Setup {
     pub userlist: Arc<Userlist>,
     /// The first line of `--version`, which SHOW VERSION repeats.
     pub version: Arc<str>,
+    /// The name of this host, for `application_name_add_host`.
+    pub host: Arc<str>,
     /// The user id of the process: its owner may enter the console over a Unix socket.
     pub uid: u32,
 }

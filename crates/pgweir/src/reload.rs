@@ -30,7 +30,8 @@ pub(crate) fn read(path: &str) -> Result<Setup, String> {
     }
     let userlist = Arc::new(userlist);
     let uid = rustix::process::geteuid().as_raw();
-    Ok(Setup { config, userlist, version: cli::first_line().into(), uid })
+    let host = rustix::system::uname().nodename().to_string_lossy().into();
+    Ok(Setup { config, userlist, version: cli::first_line().into(), host, uid })
 }
 
 /// Reads everything again. Settings that only a start can change keep their value.
@@ -50,7 +51,8 @@ pub(crate) fn read_again(path: &str, old: &Setup) -> Result<Setup, String> {
         log::warn!("{path}: {setting} has changed, which takes effect after a restart");
     }
     let userlist = Arc::new(userlist);
-    Ok(Setup { config, userlist, version: Arc::clone(&old.version), uid: old.uid })
+    let (version, host) = (Arc::clone(&old.version), Arc::clone(&old.host));
+    Ok(Setup { config, userlist, version, host, uid: old.uid })
 }
 
 /// The settings that differ but keep their value until the next start.

@@ -12,7 +12,7 @@ fn setup() -> Setup {
     pgbouncer.set("admin_users", "alice, both").unwrap();
     pgbouncer.set("stats_users", "bob both").unwrap();
     let config = config::Config { pgbouncer, ..Default::default() };
-    Setup { config, userlist: Default::default(), version: "".into(), uid: 1000 }
+    Setup { config, userlist: Default::default(), version: "".into(), host: "".into(), uid: 1000 }
 }
 
 #[test]

@@ -1,17 +1,21 @@
 //! How a client proves who it is.
 //!
-//!     trust: nothing is asked
-//!     we ──► AuthenticationSASL          client ──► SASLInitialResponse
-//!     we ──► AuthenticationSASLContinue  client ──► SASLResponse
+//!     any, trust: nothing is asked
+//!     we ──► AuthenticationCleartextPassword  client ──► PasswordMessage
+//!     we ──► AuthenticationMD5Password        client ──► PasswordMessage
+//!     we ──► AuthenticationSASL               client ──► SASLInitialResponse
+//!     we ──► AuthenticationSASLContinue       client ──► SASLResponse
 //!     we ──► AuthenticationSASLFinal, AuthenticationOk
 //!
-//! An unknown user, and one whose secret cannot do SCRAM, goes through the same exchange with a
-//! made-up verifier and fails at its end, so that nobody learns which users exist.
+//! An unknown user, and one whose secret does not fit the question, goes through the same exchange
+//! and fails at its end, so that nobody learns which users exist.
 
-use auth::{Proven, ScramServer, Secret, Verifier};
+use auth::{Proven, ScramKeys, ScramServer, Secret, Verifier};
+use config::AuthType;
 use wire::{Malformed, frontend, write};
 
 use super::startup::Request;
+use crate::command::Question;
 use crate::reason::Reason;
 
 /// PostgreSQL: the longest password or SASL message, in bytes.
@@ -20,8 +24,36 @@ pub(crate) const MESSAGE_MAX: u32 = 65_535 + 1;
 /// The one mechanism that is offered.
 const MECHANISM: &str = "SCRAM-SHA-256";
 
-/// The iterations of a verifier made from a plain password (PgBouncer's `scram_iterations`).
-pub(crate) const ITERATIONS: u32 = 4096;
+/// What a client is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// Nothing; its name does not matter.
+    Any,
+    /// Nothing, if its user is known.
+    Trust,
+    /// The password in clear.
+    Password,
+    /// A hash of the password and a salt.
+    Md5,
+    /// The SCRAM exchange.
+    Scram,
+}
+
+impl Method {
+    /// The method for a user with this secret.
+    pub(crate) fn of(auth_type: AuthType, secret: Option<&Secret>) -> Self {
+        match (auth_type, secret) {
+            (AuthType::Any, _) => Self::Any,
+            (AuthType::Trust, _) => Self::Trust,
+            (AuthType::Plain, _) => Self::Password,
+            // Nobody can check a md5 response with a SCRAM secret at hand.
+            (AuthType::Md5, Some(Secret::Scram(_))) | (AuthType::ScramSha256, _) => Self::Scram,
+            (AuthType::Md5, _) => Self::Md5,
+            // The configuration refuses them; nobody gets in by mistake.
+            (AuthType::Cert | AuthType::Hba | AuthType::Ldap | AuthType::Pam, _) => Self::Scram,
+        }
+    }
+}
 
 /// A login under way.
 pub(crate) struct Authentication {
@@ -30,90 +62,153 @@ pub(crate) struct Authentication {
 }
 
 enum Step {
-    /// The verifier is being derived from a plain password on another thread.
+    /// The verifier of the user is being derived on another thread.
     Deriving,
     /// SASLInitialResponse is to come.
     Offered(Verifier),
     /// SASLResponse is to come.
     Challenged(ScramServer),
+    /// PasswordMessage with the md5 response to this salt is to come.
+    Salted { secret: Secret, salt: [u8; 4] },
+    /// PasswordMessage with the password is to come; with `stretch`, its keys are derived.
+    Asked { secret: Secret, stretch: Option<Verifier> },
+    /// The keys of the password are being derived on another thread.
+    Stretching(Verdict),
+    /// It has failed.
+    Over,
 }
 
-/// What is known of the user who wants in.
-pub(crate) enum Known {
-    /// A verifier to check against; made up for those who shall fail.
-    Verifier(Verifier),
-    /// A plain password, whose verifier has to be derived first with this salt.
-    Password { password: Vec<u8>, salt: Vec<u8> },
+/// On what it depends whether a password is right.
+enum Verdict {
+    /// On its keys.
+    Keys(Verifier),
+    /// It is known; the keys are only derived because that takes time for other users.
+    Known(bool),
 }
 
 /// What a message leads to.
 pub(crate) enum Outcome {
     /// Send this and wait for the next.
     Send(Vec<u8>),
-    /// Send this: the client is who it says.
-    Proven(Vec<u8>, auth::ScramKeys),
+    /// Have this answered, and tell it to [`Authentication::stretched`].
+    Ask(Question),
+    /// Send this: the client is who it says; with the keys of its password, if they are known.
+    Proven(Vec<u8>, Option<ScramKeys>),
     /// It is not.
     Denied(Reason),
 }
 
-/// What a stored secret allows. `mock` makes what unknown users are measured against, and what a
-/// plain password is salted with.
-pub(crate) fn known(secret: Option<&Secret>, mock: impl FnOnce() -> Verifier) -> Known {
-    match secret {
-        Some(Secret::Scram(verifier)) => Known::Verifier(verifier.clone()),
-        Some(Secret::Plain(password)) if !password.is_empty() => {
-            Known::Password { password: password.to_vec(), salt: mock().salt.into() }
-        }
-        _ => Known::Verifier(mock()),
-    }
-}
-
 impl Authentication {
-    /// Begins with the verifier at hand; or, with `None`, when [`derived`](Self::derived) brings
-    /// it.
-    pub(crate) fn begin(request: Request, verifier: Option<Verifier>) -> Self {
+    /// Begins SCRAM with the verifier at hand; with `None` it is being derived.
+    pub(crate) fn scram(request: Request, verifier: Option<Verifier>) -> Self {
         let step = verifier.map_or(Step::Deriving, Step::Offered);
         Self { request, step }
     }
 
-    /// AuthenticationSASL, once there is a verifier.
-    pub(crate) fn offer(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        if matches!(self.step, Step::Offered(_)) {
-            write::authentication_sasl(&mut out, &[MECHANISM]);
-        }
-        out
+    /// Begins the md5 exchange. The salt is fresh.
+    pub(crate) fn md5(request: Request, secret: Option<&Secret>, salt: [u8; 4]) -> Self {
+        let secret = secret.cloned().unwrap_or_else(nobodys);
+        Self { request, step: Step::Salted { secret, salt } }
     }
 
-    /// Takes the verifier that has been derived.
-    pub(crate) fn derived(&mut self, verifier: Verifier) {
-        if matches!(self.step, Step::Deriving) {
+    /// Begins with the question for the password. `stretch` is the verifier to derive its keys for,
+    /// made up for users that have none; `None` when no user has one.
+    pub(crate) fn password(
+        request: Request,
+        secret: Option<&Secret>,
+        stretch: Option<Verifier>,
+    ) -> Self {
+        let secret = secret.cloned().unwrap_or_else(nobodys);
+        Self { request, step: Step::Asked { secret, stretch } }
+    }
+
+    /// Takes the verifier that has been derived; with `None` another one is being derived.
+    pub(crate) fn derived(&mut self, verifier: Option<Verifier>) {
+        if let (Step::Deriving, Some(verifier)) = (&self.step, verifier) {
             self.step = Step::Offered(verifier);
         }
     }
 
+    /// The message that asks for the proof; nothing while the verifier is being derived.
+    pub(crate) fn question(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match &self.step {
+            Step::Offered(_) => write::authentication_sasl(&mut out, &[MECHANISM]),
+            Step::Salted { salt, .. } => write::authentication_md5(&mut out, *salt),
+            Step::Asked { .. } => write::authentication_cleartext(&mut out),
+            Step::Deriving | Step::Challenged(_) | Step::Stretching(_) | Step::Over => {}
+        }
+        out
+    }
+
     /// Whether the client may speak now.
     pub(crate) fn listens(&self) -> bool {
-        !matches!(self.step, Step::Deriving)
+        !matches!(self.step, Step::Deriving | Step::Stretching(_))
+    }
+
+    /// Whether the next message costs a derivation of keys.
+    pub(crate) fn is_costly(&self) -> bool {
+        matches!(self.step, Step::Asked { stretch: Some(_), .. })
     }
 
     /// Hears the body of a PasswordMessage, SASLInitialResponse or SASLResponse.
     pub(crate) fn hears(&mut self, body: &[u8], nonce: [u8; 18]) -> Outcome {
-        match std::mem::replace(&mut self.step, Step::Deriving) {
-            Step::Deriving => Outcome::Denied(Reason::BadPacket),
+        match std::mem::replace(&mut self.step, Step::Over) {
+            Step::Deriving | Step::Stretching(_) | Step::Over => Outcome::Denied(Reason::BadPacket),
+            Step::Salted { secret, salt } => match self.read_password(body) {
+                Ok(response) => {
+                    let user = self.request.user.as_bytes();
+                    judge(auth::md5_matches(&secret, user, salt, response), None)
+                }
+                Err(reason) => Outcome::Denied(reason),
+            },
+            Step::Asked { secret, stretch } => match self.read_password(body) {
+                Ok(password) => self.check(password, secret, stretch),
+                Err(reason) => Outcome::Denied(reason),
+            },
             Step::Offered(verifier) => self.initial(body, &verifier, nonce),
             Step::Challenged(mut scram) => match scram.last(body) {
                 Ok(Proven { server_final, keys }) => {
                     let mut out = Vec::new();
                     write::authentication_sasl_final(&mut out, &server_final);
-                    Outcome::Proven(out, keys)
+                    Outcome::Proven(out, Some(keys))
                 }
                 Err(denied) => {
                     log::debug!("SCRAM: {denied}");
-                    Outcome::Denied(FAILED)
+                    Outcome::Denied(SASL_FAILED)
                 }
             },
         }
+    }
+
+    /// Takes the keys that have been derived from the password that the client gave.
+    pub(crate) fn stretched(&mut self, keys: ScramKeys) -> Outcome {
+        match std::mem::replace(&mut self.step, Step::Over) {
+            Step::Stretching(Verdict::Keys(verifier)) => judge(keys.matches(&verifier), Some(keys)),
+            Step::Stretching(Verdict::Known(is_right)) => judge(is_right, None),
+            _ => Outcome::Denied(Reason::BadPacket),
+        }
+    }
+
+    fn read_password<'a>(&self, body: &'a [u8]) -> Result<&'a [u8], Reason> {
+        let password = frontend::password(body);
+        let password = password.map_err(|Malformed(what)| Reason::BadStartup(what.into()))?;
+        // PostgreSQL: no password can be empty, whoever it is.
+        if password.is_empty() { Err(EMPTY) } else { Ok(password) }
+    }
+
+    fn check(&mut self, password: &[u8], secret: Secret, stretch: Option<Verifier>) -> Outcome {
+        let user = self.request.user.as_bytes();
+        let Some(Verifier { salt, iterations, .. }) = stretch else {
+            return judge(secret.accepts_plain(user, password), None);
+        };
+        let verdict = match secret {
+            Secret::Scram(verifier) => Verdict::Keys(verifier),
+            secret => Verdict::Known(secret.accepts_plain(user, password)),
+        };
+        self.step = Step::Stretching(verdict);
+        let password = password.to_vec();
+        Outcome::Ask(Question::Derive { password, salt: salt.into(), iterations })
     }
 
     fn initial(&mut self, body: &[u8], verifier: &Verifier, nonce: [u8; 18]) -> Outcome {
@@ -135,10 +230,24 @@ impl Authentication {
             }
             Err(denied) => {
                 log::debug!("SCRAM: {denied}");
-                Outcome::Denied(FAILED)
+                Outcome::Denied(SASL_FAILED)
             }
         }
     }
 }
 
-const FAILED: Reason = Reason::PasswordFailed("SASL authentication failed");
+const EMPTY: Reason = Reason::PasswordFailed("empty password returned by client");
+const PASSWORD_FAILED: Reason = Reason::PasswordFailed("password authentication failed");
+const SASL_FAILED: Reason = Reason::PasswordFailed("SASL authentication failed");
+
+/// The secret of a user who has none: no password fits.
+fn nobodys() -> Secret {
+    Secret::Plain(Box::default())
+}
+
+fn judge(is_right: bool, keys: Option<ScramKeys>) -> Outcome {
+    match is_right {
+        true => Outcome::Proven(Vec::new(), keys),
+        false => Outcome::Denied(PASSWORD_FAILED),
+    }
+}

@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use wire::startup::{Packet, StartupError, StartupMessage};
+use wire::tag::frontend;
 use wire::write;
 
 use crate::params::{self, Params};
@@ -54,6 +55,9 @@ pub(crate) enum Step {
 
 /// Reads the next of the first packets; `ignored` is `ignore_startup_parameters`.
 pub(crate) fn read(bytes: &[u8], refused: &mut Refused, ignored: &[String]) -> Step {
+    if let [frontend::PASSWORD, ..] = bytes {
+        return bad("client password pkt before startup packet");
+    }
     if let [first, ..] = bytes
         && *first != 0
     {
@@ -161,11 +165,7 @@ impl<'a> Reading<'a> {
             b"replication" => {}
             _ if name.starts_with(b"_pq_.") => self.options.push(name),
             _ if self.track(name, value)? || is_ignored(name, ignored) => {}
-            _ => {
-                let name = String::from_utf8_lossy(name);
-                let text = format!("unsupported startup parameter: {name}");
-                return Err(Reason::BadStartup(text.into()));
-            }
+            _ => return Err(unsupported("unsupported startup parameter", name)),
         }
         Ok(())
     }
@@ -181,9 +181,7 @@ impl<'a> Reading<'a> {
         })?;
         for (name, value) in &options {
             if !self.track(name, value)? && !lenient && !is_ignored(name, ignored) {
-                let name = String::from_utf8_lossy(name);
-                let text = format!("unsupported startup parameter in options: {name}");
-                return Err(Reason::BadStartup(text.into()));
+                return Err(unsupported("unsupported startup parameter in options", name));
             }
         }
         Ok(())
@@ -197,6 +195,14 @@ impl<'a> Reading<'a> {
         self.params.set(place, value);
         Ok(true)
     }
+}
+
+/// PgBouncer: the text has at most 127 bytes, however long the name is.
+fn unsupported(what: &str, name: &[u8]) -> Reason {
+    const TEXT_MAX: usize = 127;
+    let mut text = format!("{what}: {}", String::from_utf8_lossy(name));
+    text.truncate(text.floor_char_boundary(TEXT_MAX));
+    Reason::BadStartup(text.into())
 }
 
 fn is_ignored(name: &[u8], ignored: &[String]) -> bool {

@@ -120,6 +120,9 @@ impl Engine {
             // Whether the name is empty must be known before a server is sought for it.
             return Verdict::Need(wire::HEADER as u32 + 1);
         }
+        if head.tag == frontend::QUERY && self.setup.config.pgbouncer.disable_pqexec {
+            return self.end_client(id, &Reason::PqexecDisallowed, now);
+        }
         let linked = self.clients[id].server();
         match (said, linked) {
             (Said::Request, None) => {

@@ -6,20 +6,25 @@
 //! What is asked of a client and whether its answer proves anything is decided in `authenticate`;
 //! here it finds its worker, its secret, its pool and its welcome.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{Engine, Pending, Work};
-use crate::client::authenticate::{self, Authentication, Known};
+use auth::{ScramKeys, Secret, Verifier};
+use config::AuthType;
+
+use super::{Engine, Made, Pending, Work};
+use crate::client::authenticate::{self, Authentication, Method, Outcome};
 use crate::client::startup::{self, Request, Step};
 use crate::client::{Client, Login, Stage};
-use crate::command::{Command, Question};
+use crate::command::{Command, Peer, Question};
 use crate::ids::Id;
 use crate::pool::route;
 use crate::reason::Reason;
 use crate::stream::Verdict;
 use crate::time::Time;
+use wire::startup::Packet;
 use wire::tag::frontend;
-use wire::write;
+use wire::{Report, sqlstate, write};
 
 impl Engine {
     pub(super) fn client_starts(&mut self, id: Id<Client>, rest: &[u8], now: Time) -> Verdict {
@@ -67,88 +72,156 @@ impl Engine {
     }
 
     /// Begins the proof of who a client is; it lives on this worker from here on.
-    pub(super) fn authenticate(&mut self, id: Id<Client>, request: Request, now: Time) {
-        let login =
-            Login { database: Arc::clone(&request.database), user: Arc::clone(&request.user) };
-        self.clients[id].login = Some(Arc::new(login));
+    pub(super) fn authenticate(&mut self, id: Id<Client>, mut request: Request, now: Time) {
+        self.name_client(id, &request);
         self.log_login(id);
+        if self.setup.config.pgbouncer.auth_type == AuthType::Any
+            && let Err(reason) = self.impose_user(id, &mut request)
+        {
+            return self.close_client(id, &reason, now);
+        }
         if let Err(reason) = self.admit(id, &request) {
             return self.close_client(id, &reason, now);
         }
         if !request.negotiation.is_empty() {
             self.tell_client(id, |out| out.extend_from_slice(&request.negotiation));
         }
-        match self.setup.config.pgbouncer.auth_type {
-            config::AuthType::Trust if self.secret(&request.user).is_some() => {
-                self.authenticated(id, request, now);
-            }
-            config::AuthType::Trust => self.close_client(id, &Reason::TrustFailed, now),
-            _ => self.challenge(id, request),
-        }
+        self.ask_for_proof(id, request, now);
     }
 
-    fn challenge(&mut self, id: Id<Client>, request: Request) {
-        let user = Arc::clone(&request.user);
-        let cached = self.keyring.get(&user).and_then(|ring| ring.verifier.clone());
-        let secret = self.secret(&user);
-        if secret.is_none() {
-            log::info!("{}no such user: {user}", self.client_name(id));
+    fn name_client(&mut self, id: Id<Client>, request: &Request) {
+        let (database, user) = (Arc::clone(&request.database), Arc::clone(&request.user));
+        self.clients[id].login = Some(Arc::new(Login { database, user }));
+    }
+
+    /// PgBouncer: with `auth_type=any` a client is the user that its database forces, whatever name
+    /// it gives; only the console looks at the name.
+    fn impose_user(&mut self, id: Id<Client>, request: &mut Request) -> Result<(), Reason> {
+        let is_console = request.database.as_ref() == route::CONSOLE;
+        let entry = route::entry(&self.setup, &request.database).filter(|_| !is_console);
+        let Some(entry) = entry else { return Ok(()) };
+        let Some(forced) = entry.user.as_deref() else {
+            log::error!("{}auth_type=any requires forced user", self.client_name(id));
+            return Err(Reason::Misconfigured);
+        };
+        request.user = forced.into();
+        self.name_client(id, request);
+        Ok(())
+    }
+
+    fn ask_for_proof(&mut self, id: Id<Client>, request: Request, now: Time) {
+        let setup = Arc::clone(&self.setup);
+        let secret = setup.userlist.find(request.user.as_bytes());
+        let method = Method::of(setup.config.pgbouncer.auth_type, secret);
+        if secret.is_none() && method != Method::Any {
+            log::info!("{}no such user: {}", self.client_name(id), request.user);
         }
-        let known = cached.map_or_else(
-            || {
-                // The salt is made up from the name, so that it does not tell who exists.
-                authenticate::known(secret, || {
-                    let iterations = authenticate::ITERATIONS;
-                    auth::mock_verifier(&self.process_secret, user.as_bytes(), iterations)
-                })
-            },
-            Known::Verifier,
-        );
-        let authentication = match known {
-            Known::Verifier(verifier) => Authentication::begin(request, Some(verifier)),
-            Known::Password { password, salt } => {
-                let iterations = authenticate::ITERATIONS;
-                let of = self.generation;
-                let pending = Pending::ClientVerifier { client: id, salt: salt.clone(), of };
-                let ticket = self.ticket(pending);
-                let question = Question::Derive { password, salt, iterations };
-                self.commands.push_back(Command::Ask { ticket, question });
-                Authentication::begin(request, None)
+        let authentication = match method {
+            Method::Any => return self.authenticated(id, request, now),
+            Method::Trust if secret.is_some() => return self.authenticated(id, request, now),
+            Method::Trust => return self.close_client(id, &Reason::TrustFailed, now),
+            Method::Password => {
+                let stretch = self.stretch(&request.user, secret);
+                Authentication::password(request, secret, stretch)
+            }
+            Method::Md5 => Authentication::md5(request, secret, self.entropy.bytes()),
+            Method::Scram => {
+                let verifier = self.verifier(id, &request.user);
+                Authentication::scram(request, verifier)
             }
         };
-        let offer = authentication.offer();
+        let question = authentication.question();
         self.clients[id].stage = Stage::Authenticating(Box::new(authentication));
-        self.tell_client(id, |out| out.extend_from_slice(&offer));
+        self.tell_client(id, |out| out.extend_from_slice(&question));
     }
 
-    /// A client's verifier has been derived from the plain password.
-    pub(super) fn client_derived(&mut self, id: Id<Client>, verifier: &auth::Verifier, of: u64) {
-        let Some(client) = self.clients.find_mut(id) else { return };
-        let Stage::Authenticating(authentication) = &mut client.stage else { return };
-        if of != self.generation {
-            // The password may have been changed meanwhile.
-            let request = authentication.request.clone();
-            return self.challenge(id, request);
+    /// What the keys of a password are derived for. As soon as that is necessary for one user it is
+    /// done for all, so that the time does not tell who exists.
+    fn stretch(&self, user: &str, secret: Option<&Secret>) -> Option<Verifier> {
+        match secret {
+            Some(Secret::Scram(verifier)) => Some(verifier.clone()),
+            _ if self.setup.userlist.has_verifiers() => Some(self.mock_verifier(user)),
+            _ => None,
         }
-        authentication.derived(verifier.clone());
-        let offer = authentication.offer();
-        let user = Arc::clone(&authentication.request.user);
-        self.keyring.entry(user).or_default().verifier = Some(verifier.clone());
-        self.tell_client(id, |out| out.extend_from_slice(&offer));
-        self.work.push_back(Work::Resume(id));
+    }
+
+    fn mock_verifier(&self, user: &str) -> Verifier {
+        let iterations = self.setup.config.pgbouncer.scram_iterations;
+        auth::mock_verifier(&self.process_secret, user.as_bytes(), iterations)
+    }
+
+    /// The verifier of a user; that of a plain password is derived by the first who needs it, and
+    /// whoever needs it meanwhile waits for the same.
+    fn verifier(&mut self, id: Id<Client>, user: &Arc<str>) -> Option<Verifier> {
+        let password = match self.secret(user) {
+            Some(Secret::Scram(verifier)) => return Some(verifier.clone()),
+            Some(Secret::Plain(password)) if !password.is_empty() => password.to_vec(),
+            _ => return Some(self.mock_verifier(user)),
+        };
+        match self.keyring.get_mut(user).map(|ring| &mut ring.verifier) {
+            Some(Made::Yes(verifier)) => return Some(verifier.clone()),
+            Some(Made::Underway(waiting)) => waiting.push(id),
+            Some(Made::No) | None => {
+                // The salt is made up from the name, so that it does not tell who exists.
+                let Verifier { salt, iterations, .. } = self.mock_verifier(user);
+                let ring = self.keyring.entry(Arc::clone(user)).or_default();
+                ring.verifier = Made::Underway(vec![id]);
+                let salt = salt.to_vec();
+                let pending = Pending::ClientVerifier {
+                    user: Arc::clone(user),
+                    salt: salt.clone(),
+                    iterations,
+                    of: self.generation,
+                };
+                self.ask(pending, Question::Derive { password, salt, iterations });
+            }
+        }
+        None
+    }
+
+    /// A verifier has been derived from a plain password: those who wait for it may go on. If the
+    /// configuration has changed meanwhile, so may have the password.
+    pub(super) fn verifier_derived(&mut self, user: &Arc<str>, verifier: Verifier, of: u64) {
+        let made = if of == self.generation { Made::Yes(verifier) } else { Made::No };
+        let ring = self.keyring.entry(Arc::clone(user)).or_default();
+        let Made::Underway(waiting) = std::mem::replace(&mut ring.verifier, made) else { return };
+        for id in waiting {
+            if self.clients.find(id).is_none() {
+                continue;
+            }
+            let verifier = self.verifier(id, user);
+            let Stage::Authenticating(authentication) = &mut self.clients[id].stage else {
+                continue;
+            };
+            authentication.derived(verifier);
+            let question = authentication.question();
+            self.tell_client(id, |out| out.extend_from_slice(&question));
+            self.work.push_back(Work::Resume(id));
+        }
+    }
+
+    fn ask(&mut self, pending: Pending, question: Question) {
+        let ticket = self.ticket(pending);
+        self.commands.push_back(Command::Ask { ticket, question });
     }
 
     pub(super) fn client_proves(&mut self, id: Id<Client>, rest: &[u8], now: Time) -> Verdict {
+        if rest.first() == Some(&0) {
+            return self.client_starts_again(id, rest, now);
+        }
         let head = match wire::header(rest) {
             Ok(Some(head)) => head,
             Ok(None) => return Verdict::Need(wire::HEADER as u32),
-            Err(_) => return self.end_client(id, &startup::bad_header(rest), now),
+            Err(_) => {
+                return self.end_client(id, &startup::bad_header(&rest[..wire::HEADER]), now);
+            }
         };
         if head.tag != frontend::PASSWORD {
             return self.end_client(id, &Reason::BadPacket, now);
         }
         if head.total > authenticate::MESSAGE_MAX {
-            return self.end_client(id, &startup::bad_header(rest), now);
+            // What follows the header may be a password, which no log shall show.
+            return self.end_client(id, &startup::bad_header(&rest[..wire::HEADER]), now);
         }
         let Some(message) = rest.get(..head.total as usize) else {
             return Verdict::Need(head.total);
@@ -157,22 +230,58 @@ impl Engine {
         let Stage::Authenticating(authentication) = &mut self.clients[id].stage else {
             return Verdict::Gone;
         };
-        match authentication.hears(wire::frame::body(message), nonce) {
-            authenticate::Outcome::Send(bytes) => {
-                self.tell_client(id, |out| out.extend_from_slice(&bytes));
-                Verdict::Drop(head.total)
+        if authentication.is_costly() && !self.checks.begin(id) {
+            return Verdict::Hold;
+        }
+        let outcome = authentication.hears(wire::frame::body(message), nonce);
+        self.proof_judged(id, outcome, now);
+        match self.clients.find(id) {
+            Some(Client { stage: Stage::Gone(_), .. }) | None => Verdict::Gone,
+            Some(_) => Verdict::Drop(head.total),
+        }
+    }
+
+    /// Who it is has been said and is not said again.
+    fn client_starts_again(&mut self, id: Id<Client>, rest: &[u8], now: Time) -> Verdict {
+        let reason = match wire::startup::packet(rest) {
+            Ok(None) => return Verdict::Need(startup_needs(rest)),
+            Ok(Some((Packet::Startup(_), _))) => {
+                Reason::BadStartup("client re-sent startup pkt".into())
             }
-            authenticate::Outcome::Proven(bytes, keys) => {
+            Ok(Some(_)) | Err(_) => Reason::BadPacket,
+        };
+        self.end_client(id, &reason, now)
+    }
+
+    fn proof_judged(&mut self, id: Id<Client>, outcome: Outcome, now: Time) {
+        match outcome {
+            Outcome::Send(bytes) => self.tell_client(id, |out| out.extend_from_slice(&bytes)),
+            Outcome::Ask(question) => self.ask(Pending::ClientKeys { client: id }, question),
+            Outcome::Proven(bytes, keys) => {
+                let Stage::Authenticating(authentication) = &self.clients[id].stage else { return };
                 let request = authentication.request.clone();
                 self.tell_client(id, |out| out.extend_from_slice(&bytes));
-                self.learn(&request.user, keys);
-                self.authenticated(id, request, now);
-                match self.clients.find(id) {
-                    Some(Client { stage: Stage::Gone(_), .. }) | None => Verdict::Gone,
-                    Some(_) => Verdict::Drop(head.total),
+                if let Some(keys) = keys {
+                    self.learn(&request.user, keys);
                 }
+                self.authenticated(id, request, now);
             }
-            authenticate::Outcome::Denied(reason) => self.end_client(id, &reason, now),
+            Outcome::Denied(reason) => self.close_client(id, &reason, now),
+        }
+    }
+
+    /// The keys of a password that a client gave have been derived.
+    pub(super) fn password_derived(&mut self, id: Id<Client>, keys: ScramKeys, now: Time) {
+        self.checks.end();
+        if let Some(Client { stage: Stage::Authenticating(authentication), .. }) =
+            self.clients.find_mut(id)
+        {
+            let outcome = authentication.stretched(keys);
+            self.proof_judged(id, outcome, now);
+            self.work.push_back(Work::Resume(id));
+        }
+        while let Some(next) = self.checks.next() {
+            self.resume(next, now);
         }
     }
 
@@ -191,8 +300,12 @@ impl Engine {
             return self.close_client(id, &reason, now);
         };
         self.join(id, pool);
+        let add_host = self.setup.config.pgbouncer.application_name_add_host;
         let client = &mut self.clients[id];
-        client.params = Arc::new(request.params);
+        client.params = Arc::new(match add_host {
+            true => request.params.with_origin(&origin(client.peer, &self.setup.host)),
+            false => request.params,
+        });
         client.stage = Stage::Newcomer;
         client.times.requested = now;
         client.times.waiting = now;
@@ -217,6 +330,7 @@ impl Engine {
         client.stage = Stage::Idle;
         self.pools[pool].counters.logins += 1;
         let params = Arc::clone(&client.params);
+        let notice = self.setup.config.pgbouncer.login_notify_message.clone();
         self.keys.insert(key, id);
         self.tell_client(id, |out| {
             write::authentication_ok(out);
@@ -230,6 +344,12 @@ impl Engine {
             let (pid, secret) = key.split_at(4);
             let pid = u32::from_be_bytes([pid[0], pid[1], pid[2], pid[3]]);
             write::backend_key_data(out, pid, secret);
+            if let Some(message) = notice.as_deref().filter(|message| !message.is_empty()) {
+                let code = sqlstate::SUCCESSFUL_COMPLETION;
+                let (detail, hint) = (None, None);
+                let notice = Report { severity: "NOTICE", code, message, detail, hint };
+                write::notice_response(out, &notice);
+            }
             write::ready_for_query(out, wire::TransactionStatus::Idle);
         });
         self.work.push_back(Work::Resume(id));
@@ -243,6 +363,46 @@ impl Engine {
             let name = self.client_name(id);
             log::info!("{name}login attempt: db={database} user={user} tls=no replication=no");
         }
+    }
+}
+
+/// Where a client comes from, as PgBouncer writes it behind its `application_name`.
+fn origin(peer: Peer, host: &str) -> String {
+    match peer {
+        Peer::Tcp { from, .. } => from.to_string(),
+        Peer::Unix { pid, port, .. } => format!("unix({pid}@{host}):{port}"),
+    }
+}
+
+/// The passwords whose keys are being derived, which are not more than the helper threads can soon
+/// work off: whoever floods them waits with what it has said.
+#[derive(Default)]
+pub(super) struct Checks {
+    underway: usize,
+    waiting: VecDeque<Id<Client>>,
+}
+
+/// How many passwords of one worker's clients are checked at a time.
+const CHECKS_MAX: usize = 16;
+
+impl Checks {
+    /// Begins a check, or has the client wait until [`next`](Self::next) names it.
+    fn begin(&mut self, id: Id<Client>) -> bool {
+        let is_free = self.underway < CHECKS_MAX;
+        match is_free {
+            true => self.underway += 1,
+            false => self.waiting.push_back(id),
+        }
+        is_free
+    }
+
+    fn end(&mut self) {
+        self.underway -= 1;
+    }
+
+    /// Who may begin now, if it is still there.
+    fn next(&mut self) -> Option<Id<Client>> {
+        if self.underway < CHECKS_MAX { self.waiting.pop_front() } else { None }
     }
 }
 

@@ -79,6 +79,7 @@ pub struct Engine {
     /// The clients that have a cancel key, by that key.
     keys: HashMap<u64, Id<Client>>,
     keyring: HashMap<Arc<str>, Keyring>,
+    checks: login::Checks,
     pending: BTreeMap<Ticket, Pending>,
     next_ticket: u64,
     commands: VecDeque<Command>,
@@ -113,7 +114,17 @@ struct Keyring {
     /// Derived from the plain password for what servers asked.
     derived: Option<Derived>,
     /// Derived from the plain password for clients.
-    verifier: Option<Verifier>,
+    verifier: Made,
+}
+
+/// A verifier that takes a while to make.
+#[derive(Default)]
+enum Made {
+    #[default]
+    No,
+    /// These clients, which have come since it was begun, wait for it.
+    Underway(Vec<Id<Client>>),
+    Yes(Verifier),
 }
 
 /// Keys and what they were derived from: a server that asks with another one's salt must not be
@@ -134,8 +145,10 @@ impl Derived {
 
 /// What an answer is for; `of` is the generation of the configuration that the password is from.
 enum Pending {
-    /// A client's verifier is being derived with this salt.
-    ClientVerifier { client: Id<Client>, salt: Vec<u8>, of: u64 },
+    /// The verifier of a plain password, for clients, is being derived.
+    ClientVerifier { user: Arc<str>, salt: Vec<u8>, iterations: u32, of: u64 },
+    /// The keys of the password that a client gave are being derived.
+    ClientKeys { client: Id<Client> },
     /// A server's keys are being derived.
     ServerKeys { server: Id<Server>, password: Vec<u8>, salt: Vec<u8>, iterations: u32, of: u64 },
     /// A console command waits.
@@ -177,6 +190,7 @@ impl Engine {
             hungry: BTreeSet::new(),
             keys: HashMap::new(),
             keyring: HashMap::new(),
+            checks: login::Checks::default(),
             pending: BTreeMap::new(),
             next_ticket: 0,
             commands: VecDeque::new(),
@@ -283,9 +297,12 @@ impl Engine {
     /// A slow question, or an order to the program, has been answered.
     pub fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time) {
         match (self.pending.remove(&ticket), answer) {
-            (Some(Pending::ClientVerifier { client, salt, of }), Answer::Keys(keys)) => {
-                let verifier = keys.verifier(&salt, client::authenticate::ITERATIONS);
-                self.client_derived(client, &verifier, of);
+            (Some(Pending::ClientVerifier { user, salt, iterations, of }), Answer::Keys(keys)) => {
+                let verifier = keys.verifier(&salt, iterations);
+                self.verifier_derived(&user, verifier, of);
+            }
+            (Some(Pending::ClientKeys { client }), Answer::Keys(keys)) => {
+                self.password_derived(client, keys, now);
             }
             (
                 Some(Pending::ServerKeys { server, password, salt, iterations, of }),

@@ -46,8 +46,9 @@ impl Engine {
             if self.setup.config.pgbouncer.log_pooler_errors {
                 log::warn!("{}pooler error: {}", self.client_name(id), told.message);
             }
+            let sqlstate = told.sqlstate(self.setup.config.pgbouncer.legacy_sqlstate);
             self.tell_client(id, |out| {
-                write::error_response(out, "FATAL", &told.sqlstate, &told.message);
+                write::error_response(out, "FATAL", sqlstate, &told.message);
             });
         }
         self.commands.push_back(Command::Close { conn: id.into() });

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Engine, Work};
+use super::{Engine, Made, Work};
 use crate::client::startup::Request;
 use crate::client::{Client, ClientParcel, Stage as ClientStage};
 use crate::command::Command;
@@ -214,7 +214,10 @@ impl Engine {
         self.setup = setup;
         self.generation += 1;
         for ring in self.keyring.values_mut() {
-            (ring.derived, ring.verifier) = (None, None);
+            ring.derived = None;
+            if let Made::Yes(_) = ring.verifier {
+                ring.verifier = Made::No;
+            }
         }
         for pool in self.pools.ids() {
             match route::target(&self.setup, &self.pool(pool).key) {

@@ -19,7 +19,7 @@ use crate::client::Client;
 use crate::ids::Id;
 use crate::mail::PoolKey;
 use crate::params::Params;
-use crate::reason::{Reason, Told};
+use crate::reason::{Author, Reason, Told};
 use crate::server::{Requester, Server};
 use crate::stats::{Counters, Windows};
 use crate::time::Time;
@@ -113,7 +113,10 @@ impl Failure {
     /// be reached.
     pub(crate) fn told(&self) -> Told {
         match self.sqlstate.clone() {
-            Some(sqlstate) => Told { sqlstate: sqlstate.into(), message: self.text.clone() },
+            Some(sqlstate) => {
+                let (sqlstate, message) = (sqlstate.into(), self.text.clone());
+                Told { author: Author::Server, sqlstate, message }
+            }
             None => self.told_later(),
         }
     }
@@ -125,7 +128,7 @@ impl Failure {
         let text = &self.text;
         let message =
             format!("server login has been failing, cached error: {text} (server_login_retry)");
-        Told { sqlstate, message }
+        Told { author: Author::Pooler, sqlstate, message }
     }
 }
 

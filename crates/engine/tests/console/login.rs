@@ -8,7 +8,8 @@ use crate::world::{Plug, UID, World};
 
 const TRUST: &str = "[databases]\napp = host=10.0.0.2\n[pgbouncer]\nauth_type = trust\n\
     admin_users = alice\nstats_users = bob\nmax_client_conn = 1\n";
-const SCRAM: &str = "[databases]\n[pgbouncer]\nadmin_users = alice, ghost\n";
+const SCRAM: &str = "[databases]\n[pgbouncer]\nauth_type = scram-sha-256\n\
+    admin_users = alice, ghost\n";
 const USERS: &str = "\"alice\" \"secret\"\n\"bob\" \"\"\n\"carol\" \"secret\"\n";
 
 const WELCOME: [&str; 10] = [

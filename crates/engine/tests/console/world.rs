@@ -375,6 +375,7 @@ pub(crate) fn setup(ini: &str, userlist: &str) -> Arc<Setup> {
         config: config.unwrap(),
         userlist: Arc::new(userlist),
         version: "PgBouncer 1.25.2 (pgweir 0.0.0)".into(),
+        host: "pool.example".into(),
         uid: UID,
     })
 }

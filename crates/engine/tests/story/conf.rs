@@ -96,6 +96,6 @@ impl Conf {
         let (userlist, complaints) = auth::Userlist::parse(list.as_bytes());
         assert!(complaints.is_empty(), "{complaints:?}");
         let (userlist, version) = (Arc::new(userlist), Arc::from("PgBouncer 1.25.0"));
-        Arc::new(Setup { config, userlist, version, uid: 1000 })
+        Arc::new(Setup { config, userlist, version, host: "pool.example".into(), uid: 1000 })
     }
 }

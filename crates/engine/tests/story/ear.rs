@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Takes part in SCRAM: remembers the challenge it has to answer, and judges the signature at the
-//! end. Remembers the key with which a client's query can be cancelled.
+//! end. Answers a salt with `MD5Response USER "PASSWORD"`. Remembers the key with which a client's query can be cancelled.
 
 use std::cell::RefCell;
 
@@ -34,6 +34,8 @@ pub(crate) struct Ear {
     sasl: Sasl,
     /// The latest body of a SASL message.
     sasl_said: Vec<u8>,
+    /// The salt that a md5 response needs, once it has come.
+    salt: Option<[u8; 4]>,
     /// BackendKeyData, once it has come.
     pub(crate) key: Option<[u8; 8]>,
 }
@@ -63,7 +65,7 @@ impl Ear {
             Side::Server => First::Packet,
         };
         let (tail, sasl, sasl_said) = (Vec::new(), Sasl::None, Vec::new());
-        Self { side, tail, first, sasl, sasl_said, key: None }
+        Self { side, tail, first, sasl, sasl_said, salt: None, key: None }
     }
 
     /// Hears bytes and says which messages they complete.
@@ -112,6 +114,11 @@ impl Ear {
                 let challenge = scram.challenge(&self.sasl_said).expect("a fair challenge");
                 let keys = derive(password, &challenge.salt, challenge.iterations);
                 write::sasl_response(out, &scram.last(&keys).expect("a proof"));
+            }
+            "MD5Response" => {
+                let hash = auth::md5_hash(&words[2].text, password);
+                let salt = self.salt.expect("a salt has come");
+                write::password(out, &auth::md5_response(&hash, salt));
             }
             "AuthenticationSASL" => {
                 self.sasl = Sasl::Offered;
@@ -183,6 +190,10 @@ impl Ear {
                     let Sasl::Client(scram) = &self.sasl else { panic!("no SASL begun") };
                     scram.verify(last).expect("the pooler knows the secret");
                     return "AuthenticationSASLFinal".into();
+                }
+                Ok(backend::Authentication::Md5Password(salt)) => {
+                    self.salt = Some(salt);
+                    return "AuthenticationMD5Password".into();
                 }
                 _ => {}
             },

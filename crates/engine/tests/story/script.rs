@@ -10,7 +10,8 @@
 //! S1 accepts · S1 refuses "why"  a server is there, or not; it says and does what clients do
 //! S1 logs in [name=value …]      it accepts, trusts and welcomes
 //! wait 5s · wait 20ms · reload · pause [app] · resume [app] · shut down TERM|INT|QUIT
-//! hold mail · carry mail · show reads · show login
+//! hold mail · carry mail · hold answers · carry answers
+//! show reads · show login · show questions
 //! uncut                          the story depends on what arrives together
 //! ```
 //!
@@ -45,6 +46,7 @@ pub(crate) fn play(story: &str, dice: Option<Dice>) -> Played {
         dice,
         show_reads: false,
         show_login: false,
+        show_questions: false,
         parts: BTreeMap::new(),
         text: String::new(),
         ends: BTreeMap::new(),
@@ -66,6 +68,7 @@ struct Player {
     dice: Option<Dice>,
     show_reads: bool,
     show_login: bool,
+    show_questions: bool,
     /// What was printed of messages that are not complete.
     parts: BTreeMap<String, String>,
     text: String,
@@ -86,9 +89,12 @@ impl Player {
             }
             ("show", "reads") => self.show_reads = true,
             ("show", "login") => self.show_login = true,
+            ("show", "questions") => self.show_questions = true,
             ("wait", time) => self.stage().wait(micros(time)),
             ("hold", "mail") => self.stage().mail_held = true,
             ("carry", "mail") => self.stage().mail_held = false,
+            ("hold", "answers") => self.stage().answers_held = true,
+            ("carry", "answers") => self.stage().answers_held = false,
             ("reload", "") => {
                 let setup = self.conf.setup();
                 self.stage().post(&Mail::Setup(setup));
@@ -237,6 +243,8 @@ impl Player {
                 Event::Reading { name, on: false } => format!("stop reading {name}"),
                 Event::Post { from, to, kind } => format!("mail {from} to {to}: {kind}"),
                 Event::Ship { name, to } => format!("{name} goes to worker {to}"),
+                Event::Ask { .. } if !self.show_questions => continue,
+                Event::Ask { worker, question } => format!("worker {worker} asks: {question}"),
                 Event::Exit { worker } => format!("worker {worker} ends"),
             };
             self.text += &format!("    {line}\n");

@@ -34,6 +34,7 @@ pub(crate) enum Event {
     Post { from: u8, to: u8, kind: String },
     Ship { name: String, to: u8 },
     Exit { worker: u8 },
+    Ask { worker: u8, question: String },
 }
 
 /// What reaches a connection from its peer.
@@ -74,6 +75,8 @@ pub(crate) struct Stage {
     pub(crate) now: Time,
     /// Mail is held back until the story lets it go.
     pub(crate) mail_held: bool,
+    /// So are the answers to slow questions.
+    pub(crate) answers_held: bool,
     engines: Vec<Engine>,
     ended: Vec<bool>,
     ledger: Arc<Ledger>,
@@ -105,6 +108,7 @@ impl Stage {
             events: Vec::new(),
             now: Time::ZERO,
             mail_held: false,
+            answers_held: false,
             engines: (0..workers).map(engine).collect(),
             ended: vec![false; workers.into()],
             ledger: Arc::clone(&ledger),
@@ -212,7 +216,7 @@ impl Stage {
 
     /// Ends every connection and checks that nothing is left.
     pub(crate) fn sweep(&mut self) {
-        self.mail_held = false;
+        (self.mail_held, self.answers_held) = (false, false);
         self.settle();
         while let Some(name) = self.next_to_sweep() {
             let conn = self.conn(&name);
@@ -257,7 +261,8 @@ impl Stage {
             .filter(|(_, conn)| ready(conn) || writable(conn))
             .map(|(name, _)| Some(name.clone()))
             .collect();
-        if !self.mail.is_empty() && !self.mail_held || !self.questions.is_empty() {
+        let answers = !self.answers_held && !self.questions.is_empty();
+        if !self.mail.is_empty() && !self.mail_held || answers {
             able.push(None);
         }
         if able.is_empty() {
@@ -275,7 +280,8 @@ impl Stage {
     /// Carries a letter or the answer to a question.
     fn carry(&mut self) {
         let now = self.now;
-        if let Some((worker, ticket, question)) = self.questions.pop_front() {
+        let held = self.answers_held;
+        if let Some((worker, ticket, question)) = self.questions.pop_front_if(|_| !held) {
             let Question::Derive { password, salt, iterations } = question;
             let keys = derive(&password, &salt, iterations);
             self.engine(worker).answered(ticket, Answer::Keys(keys), now);
@@ -348,6 +354,7 @@ impl Stage {
                 }
                 Command::Close { conn } => self.close(worker, conn, chunk),
                 Command::Ask { ticket, question } => {
+                    self.events.push(Event::Ask { worker, question: format!("{question:?}") });
                     self.questions.push_back((worker, ticket, question));
                 }
                 Command::Post { to, mail } => {

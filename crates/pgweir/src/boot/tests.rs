@@ -10,7 +10,7 @@ fn setup(userlist: &str, databases: Vec<Database>) -> Setup {
     let config =
         Config { pgbouncer, databases: databases.into_iter().collect(), ..Config::default() };
     let userlist = auth::Userlist::parse(userlist.as_bytes()).0.into();
-    Setup { config, userlist, version: "".into(), uid: 1 }
+    Setup { config, userlist, version: "".into(), host: "".into(), uid: 1 }
 }
 
 #[test]

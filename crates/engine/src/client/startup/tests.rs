@@ -92,6 +92,9 @@ fn parameters() {
     login(("extra_float_digits", "2"), "me/me");
     login(("Extra_Float_Digits", "2"), "me/me");
     login(("search_path", "x"), "08P01 unsupported startup parameter: search_path");
+    let long = &"x".repeat(98);
+    let cut = format!("08P01 unsupported startup parameter: {}", &long[..96]);
+    login((long, "1"), &cut);
     login(("application_name", &"x".repeat(4097)), "22023 invalid server parameter");
     login(("_pq_.fancy", "1"), "me/me negotiated _pq_.fancy\\x00");
     let two = [("user", "me"), ("TimeZone", "UTC"), ("timezone", "GMT")];
@@ -128,6 +131,9 @@ fn options() {
     login("-c datestyle=German --timezone=UTC", "me/me DateStyle=German TimeZone=UTC");
     login("-c geqo=off -c timezone=UTC", "me/me TimeZone=UTC");
     login("-c search_path=x", "08P01 unsupported startup parameter in options: search_path");
+    for text in ["-c=", "-c =", "--=", "-c\\", "-c timezone=UTC -c="] {
+        login(text, NOT_ALLOWED);
+    }
     for text in ["-x", "-c", "-c timezone", "timezone=UTC", "+c", "%20", "-c =x", "--", "-d 5"] {
         login(text, NOT_ALLOWED);
     }

@@ -21,6 +21,7 @@ use crate::engine::{Engine, Pending};
 use crate::ids::Id;
 use crate::mail::Mail;
 use crate::pool::route;
+use crate::reason::sqlstate_of_ours;
 use crate::time::{MILLISECOND, Time};
 use wire::sqlstate;
 
@@ -89,7 +90,7 @@ impl Engine {
                 let outcome = if self.waits_since(client, ticket).is_none() {
                     Some(Vec::new())
                 } else if !self.is_in_force(pause) {
-                    Some(revoked())
+                    Some(revoked(self.setup.config.pgbouncer.legacy_sqlstate))
                 } else {
                     self.is_complete(pause).then(|| answer::done("PAUSE"))
                 };
@@ -187,8 +188,9 @@ impl Engine {
 }
 
 /// What a PAUSE is told when somebody has resumed.
-fn revoked() -> Vec<u8> {
-    answer::error(sqlstate::QUERY_CANCELED, "PAUSE was revoked by RESUME", None)
+fn revoked(legacy: bool) -> Vec<u8> {
+    let sqlstate = sqlstate_of_ours(sqlstate::QUERY_CANCELED, legacy);
+    answer::error(sqlstate, "PAUSE was revoked by RESUME", None)
 }
 
 fn log_issued(command: &str, database: Option<&str>) {
