@@ -210,3 +210,6 @@ impl Reason {
         Some(Told { author: Author::Pooler, sqlstate, message })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -154,3 +154,14 @@ fn check(text: &[u8], users: &[(&str, &str)], complaints: &[(usize, &'static str
 fn doubled(text: &[u8]) -> Vec<u8> {
     text.iter().flat_map(|byte| [*byte].repeat(1 + usize::from(*byte == b'"'))).collect()
 }
+
+#[test]
+fn a_list_knows_whether_it_holds_verifiers() {
+    let scram = crate::derive(b"x", b"salt", 1).verifier(b"salt", 1);
+    let holds = |text: &str| Userlist::parse(text.as_bytes()).0.has_verifiers();
+    assert!(!holds(""));
+    assert!(!holds("\"u\" \"x\"\n\"w\" \"md5d41d8cd98f00b204e9800998ecf8427e\""));
+    assert!(holds(&format!("\"u\" \"x\"\n\"w\" \"{scram}\"")));
+    // The last secret of a user counts.
+    assert!(!holds(&format!("\"u\" \"{scram}\"\n\"u\" \"x\"")));
+}

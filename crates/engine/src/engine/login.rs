@@ -413,3 +413,6 @@ fn startup_needs(bytes: &[u8]) -> u32 {
         _ => 4,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,6 +101,64 @@ fn expect_authentication(world: &mut World, plug: Plug) -> Vec<u8> {
 }
 
 #[test]
+fn names_are_enough_where_nobody_has_to_prove_anything() {
+    let any = TRUST.replace("auth_type = trust", "auth_type = any");
+    for (user, welcome) in [("alice", true), ("bob", true), ("carol", false), ("nobody", false)] {
+        let mut world = World::new(1, &any, "");
+        let plug = world.enter(0, tcp(5000), user, "pgbouncer");
+        let lines = world.lines(plug);
+        match welcome {
+            true => assert_eq!(lines, WELCOME, "{user}"),
+            false => assert_eq!(lines, ["FATAL 28000 not allowed"], "{user}"),
+        }
+    }
+}
+
+#[test]
+fn passwords_and_md5_responses_open_the_console() {
+    for auth_type in ["plain", "md5"] {
+        let ini = SCRAM.replace("scram-sha-256", auth_type);
+        for (user, password, last) in [
+            ("alice", "secret", "ReadyForQuery"),
+            ("alice", "guess", "FATAL 28P01 password authentication failed"),
+            ("carol", "secret", "FATAL 28000 not allowed"),
+            ("mallory", "secret", "FATAL 28P01 password authentication failed"),
+        ] {
+            let mut world = World::new(1, &ini, USERS);
+            let plug = world.enter(0, tcp(5000), user, "pgbouncer");
+            let question = expect_authentication(&mut world, plug);
+            let answer = match <[u8; 4]>::try_from(&question[..]) {
+                Ok(salt) => {
+                    let hash = auth::md5_hash(password.as_bytes(), user.as_bytes());
+                    auth::md5_response(&hash, salt).to_vec()
+                }
+                Err(_) => password.as_bytes().to_vec(),
+            };
+            world.say(plug, &bytes(|out| write::password(out, &answer)));
+            let lines = world.lines(plug);
+            assert_eq!(lines.last().unwrap(), last, "{auth_type} {user} {password}");
+        }
+    }
+}
+
+#[test]
+fn what_is_told_to_clients_of_pools_is_not_told_here() {
+    let ini = format!("{TRUST}login_notify_message = hello\ndisable_pqexec = 1\n");
+    let mut world = World::new(1, &ini, USERS);
+    let plug = world.enter(0, tcp(5000), "alice", "pgbouncer");
+    assert_eq!(world.lines(plug), WELCOME);
+    assert_eq!(world.ask(plug, "show version").last().unwrap(), "ReadyForQuery");
+}
+
+#[test]
+fn one_sqlstate_for_all_if_it_has_to_be() {
+    let ini = format!("{TRUST}legacy_sqlstate = 1\n");
+    let mut world = World::new(1, &ini, USERS);
+    let plug = world.enter(0, tcp(5000), "carol", "pgbouncer");
+    assert_eq!(world.lines(plug), ["FATAL 08P01 not allowed"]);
+}
+
+#[test]
 fn a_full_pooler_still_lets_admins_in() {
     let mut world = World::new(1, TRUST, USERS);
     world.client(0, "carol", "app");
