@@ -98,6 +98,8 @@ pub struct Client {
     status: u8,
     /// The process id and secret to cancel with.
     pub key: Option<(u32, Vec<u8>)>,
+    /// The codes of all Authentication messages so far.
+    pub asked: Vec<u32>,
     /// What the server has reported, by name.
     pub parameters: BTreeMap<String, String>,
 }
@@ -114,8 +116,8 @@ impl Client {
         };
         stream.set_read_timeout(PATIENCE)?;
         let (place, parameters) = (place.clone(), BTreeMap::new());
-        let received = Vec::new();
-        Ok(Self { place, stream, received, read: 0, status: b'I', key: None, parameters })
+        let (received, asked) = (Vec::new(), Vec::new());
+        Ok(Self { place, stream, received, read: 0, status: b'I', key: None, asked, parameters })
     }
 
     /// Logs in.
@@ -317,6 +319,10 @@ impl Client {
     fn note(&mut self, tag: u8, body: &[u8]) {
         if tag == tag::backend::READY_FOR_QUERY {
             self.status = body[0];
+        }
+        if tag == tag::backend::AUTHENTICATION {
+            let code = body.first_chunk().expect("a code");
+            self.asked.push(u32::from_be_bytes(*code));
         }
         if tag == tag::backend::PARAMETER_STATUS {
             let (name, value) = backend::parameter_status(body).expect("a parameter");

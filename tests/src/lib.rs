@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bouncer;
 mod client;
 mod ini;
 mod pooler;
@@ -19,6 +20,7 @@ mod servers;
 mod tools;
 mod wait;
 
+pub use bouncer::Bouncer;
 pub use client::{Client, Login, Lost, Place};
 pub use ini::{Ini, Refused};
 pub use pooler::Pooler;

@@ -23,6 +23,7 @@ mod logins;
 mod outage;
 mod parameters;
 mod pgbench;
+mod proofs;
 mod psql;
 mod psycopg;
 mod settings;
