@@ -234,7 +234,8 @@ fn where_a_client_comes_from_is_in_its_name() {
     let (pooler, bouncer) = (ini.start(), Bouncer::start(&ini));
     let name = |place: &Place, given: Option<&str>| {
         let login = Login::new("p_plain", "postgres");
-        let login = given.map_or(login.clone(), |name| login.with("application_name", name));
+        let login =
+            given.map_or_else(|| login.clone(), |name| login.with("application_name", name));
         let mut client = Client::login(place, &login).unwrap();
         client.value("SELECT current_setting('application_name')")
     };
