@@ -183,7 +183,13 @@ impl Plan {
         });
         let config = Config { pgbouncer, databases: databases.collect(), ..Config::default() };
         let (userlist, _) = Userlist::parse(userlist(accounts).as_bytes());
-        Arc::new(Setup { config, userlist: Arc::new(userlist), version: "sim".into(), host: "sim".into(), uid: 0 })
+        Arc::new(Setup {
+            config,
+            userlist: Arc::new(userlist),
+            version: "sim".into(),
+            host: "sim".into(),
+            uid: 0,
+        })
     }
 }
 

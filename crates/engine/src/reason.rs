@@ -86,8 +86,8 @@ impl Told {
     }
 }
 
-/// The SQLSTATE of an error of the pooler itself: PostgreSQL's for the case, or that which PgBouncer
-/// has for all.
+/// The SQLSTATE of an error of the pooler itself: PostgreSQL's for the case, or the one that
+/// PgBouncer has for all.
 pub(crate) fn sqlstate_of_ours(sqlstate: &str, legacy: bool) -> &str {
     if legacy { sqlstate::PROTOCOL_VIOLATION } else { sqlstate }
 }

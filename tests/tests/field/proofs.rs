@@ -233,9 +233,10 @@ fn where_a_client_comes_from_is_in_its_name() {
     let ini = ini("trust").set("application_name_add_host", 1).set("pool_mode", "session");
     let (pooler, bouncer) = (ini.start(), Bouncer::start(&ini));
     let name = |place: &Place, given: Option<&str>| {
-        let login = Login::new("p_plain", "postgres");
-        let login =
-            given.map_or_else(|| login.clone(), |name| login.with("application_name", name));
+        let mut login = Login::new("p_plain", "postgres");
+        if let Some(name) = given {
+            login = login.with("application_name", name);
+        }
         let mut client = Client::login(place, &login).unwrap();
         client.value("SELECT current_setting('application_name')")
     };

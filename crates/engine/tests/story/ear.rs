@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Takes part in SCRAM: remembers the challenge it has to answer, and judges the signature at the
-//! end. Answers a salt with `MD5Response USER "PASSWORD"`. Remembers the key with which a client's query can be cancelled.
+//! end. Answers a salt with `MD5Response USER "PASSWORD"`. Remembers the key with which a client's
+//! query can be cancelled.
 
 use std::cell::RefCell;
 
