@@ -84,9 +84,9 @@ fn the_servers_of_a_database_are_limited_over_all_its_pools_and_workers() {
         // A backend that has been told to end is seen for a moment longer.
         assert!((4..=6).contains(&most), "{workers} workers: {most}");
         // Three pools share four servers: none of them has to wait until the others are done.
-        for user in 0..3 {
-            let of_user: usize = served.iter().skip(user).step_by(3).sum();
-            assert!(of_user >= 20, "{workers} workers: {of_user} of {}", users[user]);
+        for (place, user) in users.iter().enumerate() {
+            let of_user: usize = served.iter().skip(place).step_by(3).sum();
+            assert!(of_user >= 20, "{workers} workers: {of_user} of {user}");
         }
         assert!(pooler.log().contains("closing because: evicted"), "{}", pooler.log());
     }

@@ -218,8 +218,8 @@ impl Ledger {
         limits: Limits,
         worker: WorkerId,
     ) -> Result<(), Full> {
-        // Who waits for a full pool asks again and again, and need not take the lock for that: either
-        // the pool is still full, or the bit is read after the slot's release has looked at it.
+        // Who waits for a full pool asks again and again, and need not take the lock for that:
+        // either it is still full, or the bit is read after the slot's release has looked at it.
         if slots.servers.is_full(limits.pool) && slots.servers.has_refused(worker) {
             return Err(Full::Pool);
         }
