@@ -14,6 +14,7 @@ mod cancel;
 mod console;
 mod copy;
 mod extended;
+mod followers;
 mod large;
 mod leaving;
 mod lengths;

@@ -14,7 +14,7 @@ use wire::startup::{Packet, StartupError, StartupMessage};
 use wire::tag::frontend;
 use wire::write;
 
-use crate::params::{self, Params};
+use crate::params::{self, Names, Params};
 use crate::pool::route::NAME_MAX;
 use crate::reason::Reason;
 
@@ -53,8 +53,17 @@ pub(crate) enum Step {
     Bad(Reason),
 }
 
-/// Reads the next of the first packets; `ignored` is `ignore_startup_parameters`.
-pub(crate) fn read(bytes: &[u8], refused: &mut Refused, ignored: &[String]) -> Step {
+/// What startup parameters are for.
+#[derive(Clone, Copy)]
+pub(crate) struct Rules<'a> {
+    /// Those that follow the client.
+    pub(crate) names: &'a Names,
+    /// `ignore_startup_parameters`.
+    pub(crate) ignored: &'a [String],
+}
+
+/// Reads the next of the first packets.
+pub(crate) fn read(bytes: &[u8], refused: &mut Refused, rules: Rules<'_>) -> Step {
     if let [frontend::PASSWORD, ..] = bytes {
         return bad("client password pkt before startup packet");
     }
@@ -71,7 +80,7 @@ pub(crate) fn read(bytes: &[u8], refused: &mut Refused, ignored: &[String]) -> S
             refuse(&mut refused.gss, bytes, len, "GSSAPI encryption")
         }
         Ok(Some((Packet::Cancel(key), _))) => Step::Cancel(key.to_vec()),
-        Ok(Some((Packet::Startup(message), len))) => match request(&message, ignored) {
+        Ok(Some((Packet::Startup(message), len))) => match request(&message, rules) {
             Ok(request) => Step::Login(Box::new(request), len),
             Err(reason) => Step::Bad(reason),
         },
@@ -107,10 +116,10 @@ fn bad(text: &'static str) -> Step {
     Step::Bad(Reason::BadStartup(text.into()))
 }
 
-fn request(message: &StartupMessage<'_>, ignored: &[String]) -> Result<Request, Reason> {
+fn request(message: &StartupMessage<'_>, rules: Rules<'_>) -> Result<Request, Reason> {
     let mut reading = Reading::default();
     for (name, value) in message.parameters() {
-        reading.parameter(name, value, ignored)?;
+        reading.parameter(name, value, rules)?;
     }
     let user = reading.user.filter(|user| !user.is_empty());
     let user = user.ok_or_else(|| Reason::BadStartup("no username supplied".into()))?;
@@ -152,19 +161,19 @@ impl<'a> Reading<'a> {
         &mut self,
         name: &'a [u8],
         value: &'a [u8],
-        ignored: &[String],
+        rules: Rules<'_>,
     ) -> Result<(), Reason> {
         match name {
             b"database" => self.database = Some(value),
             b"user" => self.user = Some(value),
-            b"options" => self.read_options(value, ignored)?,
+            b"options" => self.read_options(value, rules)?,
             b"replication" if !matches!(value, b"false" | b"off" | b"no" | b"0") => {
                 let text = "replication connections are not supported";
                 return Err(Reason::UnsupportedFeature(text));
             }
             b"replication" => {}
             _ if name.starts_with(b"_pq_.") => self.options.push(name),
-            _ if self.track(name, value)? || is_ignored(name, ignored) => {}
+            _ if self.track(name, value, rules.names)? || is_ignored(name, rules.ignored) => {}
             _ => return Err(unsupported("unsupported startup parameter", name)),
         }
         Ok(())
@@ -172,7 +181,8 @@ impl<'a> Reading<'a> {
 
     /// PgBouncer: the word `options` in `ignore_startup_parameters` lets unknown names inside of
     /// `options` pass; those that follow a client are kept all the same.
-    fn read_options(&mut self, text: &[u8], ignored: &[String]) -> Result<(), Reason> {
+    fn read_options(&mut self, text: &[u8], rules: Rules<'_>) -> Result<(), Reason> {
+        let ignored = rules.ignored;
         let lenient = is_ignored(b"options", ignored);
         let options = wire::startup::options(text).map_err(|_| {
             let text = "unsupported options startup parameter: only '-c config=val' and \
@@ -180,15 +190,15 @@ impl<'a> Reading<'a> {
             Reason::BadStartup(text.into())
         })?;
         for (name, value) in &options {
-            if !self.track(name, value)? && !lenient && !is_ignored(name, ignored) {
+            if !self.track(name, value, rules.names)? && !lenient && !is_ignored(name, ignored) {
                 return Err(unsupported("unsupported startup parameter in options", name));
             }
         }
         Ok(())
     }
 
-    fn track(&mut self, name: &[u8], value: &[u8]) -> Result<bool, Reason> {
-        let Some(place) = params::tracked(name) else { return Ok(false) };
+    fn track(&mut self, name: &[u8], value: &[u8], names: &Names) -> Result<bool, Reason> {
+        let Some(place) = names.place_at_startup(name) else { return Ok(false) };
         if value.len() > params::VALUE_MAX {
             return Err(Reason::InvalidServerParameter);
         }

@@ -72,7 +72,7 @@ impl Engine {
         counters.wait_time += now.since(client.times.waiting);
         client.stage = client::Stage::Linked(server_id);
         server.times.assigned = now;
-        let sql = params::difference(&client.params, &server.params);
+        let sql = params::difference(&self.names, &client.params, &server.params);
         if sql.is_empty() {
             if !Arc::ptr_eq(&client.params, &server.params) && client.params == server.params {
                 client.params = Arc::clone(&server.params);
@@ -143,7 +143,7 @@ impl Engine {
         if let Some(reason) = end {
             self.servers[id].stage = Stage::Idle;
             self.close_server(id, &reason, now);
-        } else if session && !reset.is_empty() {
+        } else if (session || settings.server_reset_query_always) && !reset.is_empty() {
             let reset = reset.as_bytes().to_vec();
             self.run(id, Purpose::Reset, &reset, now);
         } else if always_check {

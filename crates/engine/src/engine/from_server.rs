@@ -16,7 +16,7 @@ use crate::client::Client;
 use crate::command::{Command, Local, Question, Refused};
 use crate::ids::Id;
 use crate::link::{Heard, Link, Phase};
-use crate::params;
+use crate::params::{self, Params};
 use crate::pool::{Failure, route};
 use crate::reason::Reason;
 use crate::server::login::{Credentials, Login, Outcome};
@@ -46,7 +46,7 @@ impl Engine {
             learnt: self.keyring.get(&key.user).and_then(|ring| ring.learnt),
         };
         let target = Arc::clone(&self.servers[id].target);
-        let (login, packet) = Login::begin(credentials, &target.dbname, &target.startup);
+        let (login, packet) = Login::begin(credentials, &target, self.names.clone());
         let server = &mut self.servers[id];
         server.local = Some(local);
         server.stage = Stage::Login(Box::new(login));
@@ -219,9 +219,8 @@ impl Engine {
     /// A ParameterStatus: the server's value, and that of the client it serves.
     fn parameter_changed(&mut self, id: Id<Server>, client: Option<Id<Client>>, body: &[u8]) {
         let Ok((name, value)) = wire::backend::parameter_status(body) else { return };
-        let Some(place) = params::tracked(name).filter(|_| value.len() <= params::VALUE_MAX) else {
-            return;
-        };
+        let place = self.names.place(name).filter(|_| value.len() <= params::VALUE_MAX);
+        let Some(place) = place else { return };
         let server = &mut self.servers[id];
         if !server.note_parameter(place, value) {
             return;
@@ -287,6 +286,9 @@ impl Engine {
                     };
                     self.close_server(id, &Reason::ServerMovedOn(what), now);
                 } else {
+                    if errand.purpose == Purpose::Reset {
+                        self.forget_unreported(id);
+                    }
                     self.make_available(id, now);
                 }
             }
@@ -295,9 +297,16 @@ impl Engine {
                     self.close_server(id, &Reason::InvalidServerParameter, now);
                 } else {
                     server.stage = Stage::Linked(Link { client, phase: Phase::Talking });
-                    let params = Arc::clone(&server.params);
-                    if let Some(client) = self.clients.find_mut(client) {
-                        client.params = params;
+                    let reported = self.pools[server.pool].welcome.as_ref();
+                    if let (Some(client), Some(reported)) =
+                        (self.clients.find_mut(client), reported)
+                    {
+                        let unreported = |params: &Params| params.has_unreported(&reported.params);
+                        if unreported(&client.params) || unreported(&server.params) {
+                            Arc::make_mut(&mut server.params)
+                                .take_unreported(&reported.params, &client.params);
+                        }
+                        client.params = Arc::clone(&server.params);
                     }
                     // At once: until it has spoken the link looks as if it had done all its work.
                     self.resume(client, now);
@@ -307,7 +316,28 @@ impl Engine {
         }
     }
 
+    /// What the pooler has set on a server is gone with a reset, where the server does not say so
+    /// itself.
+    fn forget_unreported(&mut self, id: Id<Server>) {
+        let query = self.setup.config.pgbouncer.server_reset_query.as_deref().unwrap_or_default();
+        let query = query.to_ascii_lowercase();
+        let resets_all = query.contains("discard all") || query.contains("reset all");
+        let server = &mut self.servers[id];
+        let reported = self.pools[server.pool].welcome.as_ref();
+        if let Some(reported) = reported.filter(|_| resets_all)
+            && server.params.has_unreported(&reported.params)
+        {
+            let none = Params::default();
+            Arc::make_mut(&mut server.params).take_unreported(&reported.params, &none);
+        }
+    }
+
     fn server_logs_in(&mut self, id: Id<Server>, head: Header, rest: &[u8], now: Time) -> Verdict {
+        let is_executing =
+            matches!(&self.servers[id].stage, Stage::Login(login) if login.is_executing());
+        if is_executing && matches!(head.tag, backend::DATA_ROW | backend::COPY_DATA) {
+            return Verdict::Drop(head.total);
+        }
         let body = match whole(head, rest) {
             Ok(body) => body,
             Err(verdict) => return self.or_end(id, verdict, now),
@@ -328,6 +358,9 @@ impl Engine {
             Outcome::Send(bytes) => self.tell_server(id, |out| out.extend_from_slice(&bytes)),
             Outcome::Derive { password, salt, iterations } => {
                 self.derive_for(id, password, salt, iterations, now);
+            }
+            Outcome::Complain(text) => {
+                log::warn!("{}error while executing exec_on_query: {text}", self.server_name(id));
             }
             Outcome::Ready => self.login_ready(id, now),
             Outcome::Failed(failure) => self.login_failed(id, failure, now),

@@ -29,10 +29,11 @@ use wire::{Report, sqlstate, write};
 impl Engine {
     pub(super) fn client_starts(&mut self, id: Id<Client>, rest: &[u8], now: Time) -> Verdict {
         let ignored = &self.setup.config.pgbouncer.ignore_startup_parameters;
+        let rules = startup::Rules { names: &self.names, ignored };
         let Stage::Startup { refused } = &mut self.clients[id].stage else {
             return Verdict::Gone;
         };
-        match startup::read(rest, refused, ignored) {
+        match startup::read(rest, refused, rules) {
             Step::Incomplete => Verdict::Need(startup_needs(rest)),
             Step::Refuse(len) => {
                 self.tell_client(id, |out| out.push(b'N'));
@@ -329,14 +330,15 @@ impl Engine {
         client.key = key;
         client.stage = Stage::Idle;
         self.pools[pool].counters.logins += 1;
-        let params = Arc::clone(&client.params);
+        let (params, names) = (Arc::clone(&client.params), self.names.clone());
         let notice = self.setup.config.pgbouncer.login_notify_message.clone();
         self.keys.insert(key, id);
         self.tell_client(id, |out| {
             write::authentication_ok(out);
             out.extend_from_slice(&welcome.fixed);
-            for (place, name) in crate::params::TRACKED.iter().enumerate() {
-                if let Some(value) = params.value(place) {
+            for (place, name) in names.iter() {
+                let is_reported = welcome.params.value(place).is_some();
+                if let Some(value) = params.value(place).filter(|_| is_reported) {
                     write::parameter_status(out, name.as_bytes(), value);
                 }
             }

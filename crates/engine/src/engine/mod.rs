@@ -31,6 +31,7 @@ use crate::client::{self, Client};
 use crate::command::{Answer, Command, Local, PARTS_MAX, Peer, Refused, Shutdown, Ticket};
 use crate::ids::{ConnId, Id, Kind, Slab, WorkerId};
 use crate::mail::PoolKey;
+use crate::params::Names;
 use crate::pool::ledger::{Ledger, Membership, Slots};
 use crate::pool::{Door, Pool, PoolId};
 use crate::reason::Reason;
@@ -65,6 +66,8 @@ pub struct Engine {
     workers: u8,
     ledger: Arc<Ledger>,
     setup: Arc<Setup>,
+    /// The parameters that follow the clients.
+    names: Names,
     /// Counts the configurations that have been in force.
     generation: u64,
     entropy: Entropy,
@@ -174,11 +177,13 @@ impl Engine {
     /// An engine with nothing to do.
     pub fn new(init: Init) -> Self {
         let stats_period = init.setup.config.pgbouncer.stats_period;
+        let names = Names::new(&init.setup.config.pgbouncer.track_extra_parameters);
         let mut engine = Self {
             me: init.worker,
             workers: init.workers,
             ledger: init.ledger,
             setup: init.setup,
+            names,
             generation: 0,
             entropy: Entropy::new(init.entropy),
             process_secret: init.process_secret,

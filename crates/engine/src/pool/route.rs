@@ -23,6 +23,8 @@ pub(crate) struct Target {
     pub(crate) dbname: String,
     /// Parameters of the server's StartupMessage, `database` and `user` aside.
     pub(crate) startup: Vec<(&'static str, String)>,
+    /// SQL that every server runs when it has logged in.
+    pub(crate) connect_query: Option<String>,
     /// The password of the entry, when it forces the user.
     pub(crate) forced: Option<Secret>,
     pub(crate) mode: PoolMode,
@@ -53,8 +55,8 @@ pub(crate) struct Target {
 impl Target {
     /// Whether servers opened for `other` are connected to something else, or as somebody else.
     pub(crate) fn leads_elsewhere(&self, other: &Self) -> bool {
-        (&self.address, &self.dbname, &self.forced)
-            != (&other.address, &other.dbname, &other.forced)
+        (&self.address, &self.dbname, &self.forced, &self.connect_query)
+            != (&other.address, &other.dbname, &other.forced, &other.connect_query)
     }
 }
 
@@ -85,6 +87,7 @@ pub(crate) fn target(setup: &Setup, key: &PoolKey) -> Option<Target> {
         address: address(setup, entry),
         dbname: entry.dbname.clone().unwrap_or_else(|| key.database.to_string()),
         startup: entry.startup.clone(),
+        connect_query: entry.connect_query.clone(),
         forced: forced_secret(entry, key),
         mode: user
             .and_then(|user| user.pool_mode)
@@ -136,5 +139,32 @@ fn address(setup: &Setup, entry: &Database) -> Address {
         None | Some("") => unix(dir),
         Some(dir) if dir.starts_with(['/', '@']) => unix(dir),
         Some(host) => Address::Tcp { host: host.to_owned(), port: entry.port },
+    }
+}
+
+#[cfg(test)]
+impl Target {
+    /// One for tests: a database `app` at the host `db`, without limits but for its size.
+    pub(crate) fn sample() -> Self {
+        Self {
+            address: Address::Tcp { host: "db".into(), port: 5432 },
+            dbname: "app".into(),
+            startup: Vec::new(),
+            connect_query: None,
+            forced: None,
+            mode: PoolMode::Transaction,
+            round_robin: false,
+            size: 10,
+            reserve: 0,
+            minimum: 0,
+            forces_user: false,
+            most_of_database: 0,
+            most_of_user: 0,
+            query_wait_timeout: 0,
+            server_lifetime: 0,
+            query_timeout: 0,
+            transaction_timeout: 0,
+            idle_transaction_timeout: 0,
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ledger::{Ledger, Limits};
 use super::share::{LAG, Request};
 use super::*;
-use crate::command::{Address, Peer};
+use crate::command::Peer;
 use crate::ids::{Slab, WorkerId};
 
 const RETRY: u64 = 15_000_000;
@@ -22,25 +22,7 @@ struct Scene {
 
 fn scene() -> Scene {
     let key = PoolKey { database: "app".into(), user: "me".into() };
-    let target = Target {
-        address: Address::Tcp { host: "db".into(), port: 5432 },
-        dbname: "app".into(),
-        startup: Vec::new(),
-        forced: None,
-        mode: config::PoolMode::Transaction,
-        round_robin: false,
-        size: 10,
-        reserve: 0,
-        minimum: 0,
-        forces_user: false,
-        most_of_database: 0,
-        most_of_user: 0,
-        query_wait_timeout: 0,
-        server_lifetime: 0,
-        query_timeout: 0,
-        transaction_timeout: 0,
-        idle_transaction_timeout: 0,
-    };
+    let target = Target::sample();
     let ledger = Ledger::new(2);
     let slots = ledger.slots(&key);
     Scene { ledger, clients: Slab::new(), pool: Pool::new(key, target, slots) }

@@ -8,6 +8,7 @@
 //! elsewhere)
 //!                AuthenticationSASLFinal
 //!     server ──► AuthenticationOk, ParameterStatus…, BackendKeyData, ReadyForQuery
+//!     we ──► Query, if there is a connect_query; server ──► whatever, ReadyForQuery
 //!
 //! NoticeResponse may come at any time and is dropped. A server is as hostile as a client: what it
 //! may say when is decided here, and its iteration count is bounded.
@@ -16,10 +17,10 @@ use std::sync::Arc;
 
 use auth::{ScramClient, ScramKeys, Secret};
 use wire::backend::{self, Authentication};
-use wire::{Fields, Malformed, tag, write};
+use wire::{Fields, Malformed, TransactionStatus, tag, write};
 
 use super::CancelKey;
-use crate::params::{self, Params};
+use crate::params::{self, Names, Params};
 use crate::pool::route::Target;
 use crate::pool::{Failure, Welcome};
 
@@ -36,6 +37,9 @@ pub(crate) struct Credentials {
 pub(crate) struct Login {
     step: Step,
     credentials: Credentials,
+    names: Names,
+    /// SQL to run when the server is ready.
+    connect_query: Option<String>,
     tracked: Params,
     fixed: Vec<u8>,
     pub(crate) key: Option<CancelKey>,
@@ -56,6 +60,8 @@ enum Step {
     Verified,
     /// AuthenticationOk has come.
     Accepted,
+    /// `connect_query` runs.
+    Executing,
 }
 
 /// What a message of the server leads to.
@@ -66,6 +72,8 @@ pub(crate) enum Outcome {
     Send(Vec<u8>),
     /// Have the keys derived, and go on with [`Login::derived`].
     Derive { password: Vec<u8>, salt: Vec<u8>, iterations: u32 },
+    /// `connect_query` has failed; that is no reason to do without the server.
+    Complain(String),
     /// Logged in.
     Ready,
     /// It will not be.
@@ -82,17 +90,20 @@ impl Login {
     /// Begins: the login and the StartupMessage to send.
     pub(crate) fn begin(
         credentials: Credentials,
-        dbname: &str,
-        startup: &[(&'static str, String)],
+        target: &Target,
+        names: Names,
     ) -> (Self, Vec<u8>) {
         let mut parameters: Vec<(&[u8], &[u8])> =
-            vec![(b"user", &credentials.user), (b"database", dbname.as_bytes())];
-        parameters.extend(startup.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
+            vec![(b"user", &credentials.user), (b"database", target.dbname.as_bytes())];
+        parameters
+            .extend(target.startup.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
         let mut packet = Vec::new();
         write::startup(&mut packet, wire::PROTOCOL_3_0, &parameters);
         let login = Self {
             step: Step::Asked,
             credentials,
+            names,
+            connect_query: target.connect_query.clone(),
             tracked: Params::default(),
             fixed: Vec::new(),
             key: None,
@@ -103,6 +114,7 @@ impl Login {
     /// Hears one whole message; `nonce` is fresh entropy in case SCRAM begins.
     pub(crate) fn hears(&mut self, tag: u8, body: &[u8], nonce: [u8; 18]) -> Outcome {
         match tag {
+            _ if self.is_executing() => self.executes(tag, body),
             tag::backend::AUTHENTICATION => match backend::authentication(body) {
                 Ok(request) => self.authenticate(request, nonce),
                 Err(what) => what.into(),
@@ -126,8 +138,44 @@ impl Login {
                 }
                 Err(what) => what.into(),
             },
-            tag::backend::READY_FOR_QUERY => Outcome::Ready,
+            tag::backend::READY_FOR_QUERY => match self.connect_query.take() {
+                None => Outcome::Ready,
+                Some(query) => {
+                    let mut out = Vec::new();
+                    write::query(&mut out, query.as_bytes());
+                    self.step = Step::Executing;
+                    Outcome::Send(out)
+                }
+            },
             _ => Outcome::Failed(Failure::of_network("unknown pkt from server")),
+        }
+    }
+
+    /// Whether `connect_query` runs: its rows may be long, and nobody wants them.
+    pub(crate) fn is_executing(&self) -> bool {
+        matches!(self.step, Step::Executing)
+    }
+
+    /// Hears the answer to `connect_query`.
+    fn executes(&mut self, tag: u8, body: &[u8]) -> Outcome {
+        match tag {
+            tag::backend::PARAMETER_STATUS => match backend::parameter_status(body) {
+                Ok((name, value)) => self.parameter(name, value),
+                Err(what) => what.into(),
+            },
+            tag::backend::ERROR_RESPONSE => match Fields::parse(body) {
+                Ok(fields) => Outcome::Complain(Failure::of_server(&fields).text),
+                Err(what) => what.into(),
+            },
+            tag::backend::READY_FOR_QUERY => match backend::ready_for_query(body) {
+                Ok(TransactionStatus::Idle) => Outcome::Ready,
+                Ok(_) => failed("connect_query leaves a transaction open"),
+                Err(what) => what.into(),
+            },
+            tag::backend::COPY_IN_RESPONSE | tag::backend::COPY_BOTH_RESPONSE => {
+                failed("connect_query begins a COPY")
+            }
+            _ => Outcome::Wait,
         }
     }
 
@@ -150,7 +198,7 @@ impl Login {
         if value.len() > params::VALUE_MAX || self.fixed.len() > FIXED_MAX {
             return failed("server reports too many or too long parameters");
         }
-        match params::tracked(name) {
+        match self.names.place(name) {
             Some(place) => self.tracked.set(place, value),
             None => write::parameter_status(&mut self.fixed, name, value),
         }

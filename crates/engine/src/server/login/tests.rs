@@ -8,10 +8,14 @@ const NONCE: [u8; 18] = *b"nonce of a login!!";
 const SALT: &[u8] = b"salt of a secret";
 const ROUNDS: u32 = 16;
 
+fn names() -> Names {
+    Names::new(&[])
+}
+
 /// A login that has said who it is.
 fn begin(secret: Option<Secret>, learnt: Option<ScramKeys>) -> Login {
     let credentials = Credentials { user: b"me".to_vec(), secret, learnt };
-    Login::begin(credentials, "app", &[]).0
+    Login::begin(credentials, &Target::sample(), names()).0
 }
 
 fn plain() -> Option<Secret> {
@@ -48,6 +52,7 @@ fn line(outcome: Outcome) -> String {
         Outcome::Derive { password, salt, iterations } => {
             format!("derive {} {} {iterations}", password.escape_ascii(), salt.escape_ascii())
         }
+        Outcome::Complain(text) => format!("complain {text}"),
         Outcome::Failed(failure) => match failure.sqlstate {
             Some(code) => format!("failed {code} {}", failure.text),
             None => format!("failed {}", failure.text),
@@ -58,8 +63,9 @@ fn line(outcome: Outcome) -> String {
 #[test]
 fn the_first_packet() {
     let credentials = Credentials { user: b"me".to_vec(), secret: None, learnt: None };
-    let startup = [("client_encoding", "UTF8".to_owned()), ("timezone", "UTC".to_owned())];
-    let (_, packet) = Login::begin(credentials, "app", &startup);
+    let startup = vec![("client_encoding", "UTF8".to_owned()), ("timezone", "UTC".to_owned())];
+    let target = Target { startup, ..Target::sample() };
+    let (_, packet) = Login::begin(credentials, &target, names());
     let expected = b"\0\x03\0\0user\0me\0database\0app\0client_encoding\0UTF8\0timezone\0UTC\0\0";
     assert_eq!(packet[4..], expected[..]);
 }
@@ -75,11 +81,41 @@ fn trusted() {
     });
     assert_eq!(parameters, "wait");
     assert_eq!(hear(&mut login, |out| write::backend_key_data(out, 7, b"long secret")), "wait");
-    let ready = |out: &mut Vec<u8>| write::ready_for_query(out, wire::TransactionStatus::Idle);
+    let ready = |out: &mut Vec<u8>| write::ready_for_query(out, TransactionStatus::Idle);
     assert_eq!(hear(&mut login, ready), "ready");
     assert_eq!(login.key, Some(CancelKey { pid: 7, secret: Box::from(&b"long secret"[..]) }));
     assert_eq!(login.fixed, b"S\0\0\0\x19server_version\x0015.14\0");
-    assert_eq!(login.tracked.value(params::tracked(b"TimeZone").unwrap()), Some(&b"UTC"[..]));
+    assert_eq!(login.tracked.value(names().place(b"TimeZone").unwrap()), Some(&b"UTC"[..]));
+}
+
+/// A login with a connect_query, up to where it runs.
+fn execute() -> Login {
+    let credentials = Credentials { user: b"me".to_vec(), secret: None, learnt: None };
+    let target = Target { connect_query: Some("set a".into()), ..Target::sample() };
+    let mut login = Login::begin(credentials, &target, names()).0;
+    hear(&mut login, write::authentication_ok);
+    hear(&mut login, |out| write::parameter_status(out, b"TimeZone", b"UTC"));
+    let ready = hear(&mut login, |out| write::ready_for_query(out, TransactionStatus::Idle));
+    assert!(ready.starts_with("send Q") && login.is_executing(), "{ready}");
+    login
+}
+
+#[test]
+fn connect_query() {
+    let ready = |status| move |out: &mut Vec<u8>| write::ready_for_query(out, status);
+    let mut login = execute();
+    assert_eq!(hear(&mut login, |out| write::parameter_status(out, b"TimeZone", b"GMT")), "wait");
+    assert_eq!(hear(&mut login, |out| write::command_complete(out, "SET")), "wait");
+    let error = |out: &mut Vec<u8>| write::error_response(out, "ERROR", "42601", "no");
+    assert_eq!(hear(&mut login, error), "complain no");
+    assert_eq!(hear(&mut login, ready(TransactionStatus::Idle)), "ready");
+    assert_eq!(login.tracked.value(names().place(b"TimeZone").unwrap()), Some(&b"GMT"[..]));
+    for status in [TransactionStatus::Block, TransactionStatus::Failed] {
+        let expected = "failed connect_query leaves a transaction open";
+        assert_eq!(hear(&mut execute(), ready(status)), expected);
+    }
+    let copy = |out: &mut Vec<u8>| write::copy_in_response(out, 1);
+    assert_eq!(hear(&mut execute(), copy), "failed connect_query begins a COPY");
 }
 
 #[test]
@@ -132,7 +168,7 @@ fn prove(login: &mut Login, verifier: &Verifier) -> Result<ScramServer, String> 
             let end = |out: &mut Vec<u8>| {
                 write::authentication_sasl_final(out, &proven.server_final);
                 write::authentication_ok(out);
-                write::ready_for_query(out, wire::TransactionStatus::Idle);
+                write::ready_for_query(out, TransactionStatus::Idle);
             };
             assert_eq!(hear(login, end), "ready");
             Ok(server)
@@ -237,7 +273,7 @@ fn messages_out_of_order() {
     let check = |expected: &str, build: &dyn Fn(&mut Vec<u8>)| {
         assert_eq!(hear(&mut begin(plain(), None), |out| build(out)), expected);
     };
-    let ready = |out: &mut Vec<u8>| write::ready_for_query(out, wire::TransactionStatus::Idle);
+    let ready = |out: &mut Vec<u8>| write::ready_for_query(out, TransactionStatus::Idle);
     check(EARLY, &ready);
     check(EARLY, &|out| write::parameter_status(out, b"a", b"b"));
     check(EARLY, &|out| write::backend_key_data(out, 1, b"1234"));
