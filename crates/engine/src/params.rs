@@ -62,7 +62,7 @@ impl Names {
         self.0.iter().position(|known| known.as_bytes().eq_ignore_ascii_case(name))
     }
 
-    /// The place of a parameter that a startup packet may give. Who a client is is proved, not said.
+    /// The place of a parameter that a startup packet may give. Who a client is, it has to prove.
     pub(crate) fn place_at_startup(&self, name: &[u8]) -> Option<usize> {
         self.place(name).filter(|place| ALWAYS.get(*place) != Some(&"session_authorization"))
     }
