@@ -16,6 +16,7 @@ pub struct Ini {
     users: Vec<String>,
     secrets: Vec<(String, String)>,
     raw: Option<String>,
+    environment: Vec<(String, String)>,
 }
 
 /// How a pooler that did not want to start has ended.
@@ -54,6 +55,7 @@ impl Ini {
             users: Vec::new(),
             secrets: Vec::new(),
             raw: None,
+            environment: Vec::new(),
         }
     }
 
@@ -94,6 +96,13 @@ impl Ini {
         self
     }
 
+    /// With an environment variable.
+    #[must_use]
+    pub fn environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Starts a pooler.
     ///
     /// # Panics
@@ -108,6 +117,11 @@ impl Ini {
     /// If it does not end by itself.
     pub fn refuse(&self) -> Refused {
         pooler::refuse(self)
+    }
+
+    /// The environment variables, besides those of the test itself.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.environment.iter().map(|(name, value)| (&**name, &**value))
     }
 
     /// The port that a test insists on.

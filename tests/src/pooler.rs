@@ -43,7 +43,7 @@ impl Pooler {
         for _ in 0..8 {
             let port = ini.listen_port().unwrap_or_else(free_port);
             ini.write(folder.path(), port);
-            let mut process = launch(folder.path());
+            let mut process = launch(ini, folder.path());
             let leash = Leash::hold(&process).unwrap_or_else(|error| panic!("{error}"));
             if wait_for_start(folder.path(), &mut process) {
                 let (pid, process) = (process.id(), Mutex::new(process));
@@ -263,7 +263,7 @@ impl Drop for Pooler {
 pub(crate) fn refuse(ini: &Ini) -> Refused {
     let folder = Folder::new("weir").unwrap_or_else(|error| panic!("{error}"));
     ini.write(folder.path(), free_port());
-    let mut process = launch(folder.path());
+    let mut process = launch(ini, folder.path());
     let status = wait_for_end(&mut process);
     let _ = process.kill();
     let _ = process.wait();
@@ -272,9 +272,9 @@ pub(crate) fn refuse(ini: &Ini) -> Refused {
     Refused { code: status.code(), log }
 }
 
-fn launch(folder: &Path) -> Child {
+fn launch(ini: &Ini, folder: &Path) -> Child {
     let mut command = Command::new(pgweir());
-    command.arg(folder.join("pgweir.ini"));
+    command.arg(folder.join("pgweir.ini")).envs(ini.variables());
     command.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
     command.stderr(File::create(log_path(folder)).expect("a file in a folder of ours"));
     unprivileged(&mut command);

@@ -46,4 +46,4 @@ pub use saslprep::saslprep;
 pub use scram_client::{Challenge, ScramClient};
 pub use scram_server::{Proven, ScramServer};
 pub use secret::Secret;
-pub use userlist::{Complaint, Userlist};
+pub use userlist::{Complaint, Flaw, Userlist};

@@ -28,8 +28,27 @@ pub struct Userlist {
 pub struct Complaint {
     /// The line, counted from 1.
     pub line: usize,
-    /// The text for the log; PgBouncer's where it has one.
-    pub why: &'static str,
+    /// What is wrong.
+    pub flaw: Flaw,
+}
+
+/// What may be wrong with a line of an `auth_file`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// It does not begin with a user name in quotes.
+    NoUser,
+    /// No password in quotes follows the user name.
+    NoPassword,
+    /// A quote is not closed.
+    Unclosed,
+    /// A field holds a zero byte.
+    ZeroByte,
+    /// The user name has 128 bytes or more.
+    UserTooLong,
+    /// The password has 65531 bytes or more.
+    PasswordTooLong,
+    /// The SCRAM secret cannot be used: its user is locked.
+    Locked,
 }
 
 impl Userlist {
@@ -49,12 +68,12 @@ impl Userlist {
                 Ok((user, password)) => {
                     let secret = Secret::parse(&password);
                     if secret.is_empty() && !password.is_empty() {
-                        complaints.push(Complaint { line, why: LOCKED });
+                        complaints.push(Complaint { line, flaw: Flaw::Locked });
                     }
                     list.add(user.into(), secret);
                 }
-                Err(why) => {
-                    complaints.push(Complaint { line, why });
+                Err(flaw) => {
+                    complaints.push(Complaint { line, flaw });
                     break;
                 }
             }
@@ -108,17 +127,37 @@ impl Userlist {
 
 impl fmt::Display for Complaint {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} (line {})", self.why, self.line)
+        write!(out, "{} (line {})", self.flaw, self.line)
+    }
+}
+
+impl Flaw {
+    /// Whether the reading ends here, so that the users of later lines are not known.
+    #[must_use]
+    pub fn ends_reading(self) -> bool {
+        self != Self::Locked
+    }
+}
+
+impl fmt::Display for Flaw {
+    /// The text for the log, which begins with PgBouncer's where it has one.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::NoUser => "broken auth file: expected a user name in double quotes",
+            Self::NoPassword => {
+                "broken auth file: expected a password in double quotes behind the user name"
+            }
+            Self::Unclosed => "broken auth file: a double quote is not closed",
+            Self::ZeroByte => "broken auth file: zero byte",
+            Self::UserTooLong => "username too long in auth file",
+            Self::PasswordTooLong => "password too long in auth file",
+            Self::Locked => "SCRAM secret with unacceptable iteration count in auth file",
+        })
     }
 }
 
 const USER_MAX: usize = 127;
 const PASSWORD_MAX: usize = 65_530;
-
-const BROKEN: &str = "broken auth file";
-const USER_TOO_LONG: &str = "username too long in auth file";
-const PASSWORD_TOO_LONG: &str = "password too long in auth file";
-const LOCKED: &str = "SCRAM secret with unacceptable iteration count in auth file";
 
 /// What is not yet read.
 struct Reader<'a> {
@@ -140,32 +179,33 @@ impl Reader<'_> {
     }
 
     /// Reads `"user" "password"` and skips the rest of the line.
-    fn entry(&mut self) -> Result<(Vec<u8>, Vec<u8>), &'static str> {
-        let user = self.field()?;
+    fn entry(&mut self) -> Result<(Vec<u8>, Vec<u8>), Flaw> {
+        let user = self.field(Flaw::NoUser)?;
         if user.len() > USER_MAX {
-            return Err(USER_TOO_LONG);
+            return Err(Flaw::UserTooLong);
         }
         while !matches!(self.rest, [] | [b'"' | b'\n', ..]) {
             self.skip_byte();
         }
-        let password = self.field()?;
+        let password = self.field(Flaw::NoPassword)?;
         if password.len() > PASSWORD_MAX {
-            return Err(PASSWORD_TOO_LONG);
+            return Err(Flaw::PasswordTooLong);
         }
         self.skip_line();
         Ok((user, password))
     }
 
     /// Reads a quoted field, which may go over several lines but holds no zero byte.
-    fn field(&mut self) -> Result<Vec<u8>, &'static str> {
+    fn field(&mut self, missing: Flaw) -> Result<Vec<u8>, Flaw> {
         let mut field = Vec::new();
         let [b'"', ..] = self.rest else {
-            return Err(BROKEN);
+            return Err(missing);
         };
         self.skip_byte();
         loop {
             match self.rest {
-                [] | [0, ..] => return Err(BROKEN),
+                [] => return Err(Flaw::Unclosed),
+                [0, ..] => return Err(Flaw::ZeroByte),
                 [b'"', b'"', ..] => {
                     field.push(b'"');
                     self.skip_byte();

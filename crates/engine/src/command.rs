@@ -65,6 +65,11 @@ pub enum Command {
         /// What is wanted.
         order: Order,
     },
+    /// A line of statistics that covers all workers, for whoever watches over the process.
+    Status {
+        /// As it goes to the log.
+        line: String,
+    },
     /// Nothing is left to do on this worker: the thread ends.
     Exit,
 }

@@ -14,7 +14,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::Settings;
 use engine::{Engine, Init, Ledger, Setup, WorkerId};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::cli::Serve;
 use crate::helpers::Helpers;
@@ -23,9 +22,10 @@ use crate::log::{self as sink, Sink};
 use crate::names::Names;
 use crate::post::Post;
 use crate::run::Program;
+use crate::tcp::Tcp;
 use crate::traces::Traces;
 use crate::worker::{Clock, Notice, Reach, Worker};
-use crate::{cli, cpus, identity, notify, reload, signals, traces};
+use crate::{cli, cpus, detach, identity, limits, notify, reload, signals, traces};
 
 /// Starts everything.
 ///
@@ -39,7 +39,7 @@ pub(crate) fn boot(
     let setup = Arc::new(prepare(serve, log)?);
     let settings = &setup.config.pgbouncer;
     check_alone(settings)?;
-    raise_limit(&setup);
+    limits::raise(&setup);
     log.spawn().map_err(|error| format!("could not start a thread: {error}"))?;
     let (notices, inbox) = channel();
     signals::catch(notices.clone()).map_err(|error| format!("could not catch signals: {error}"))?;
@@ -52,6 +52,11 @@ pub(crate) fn boot(
     let workers = workers(settings);
     let post = start_workers(workers, &setup, &listeners, notices)?;
     log::info!("process up: {}, epoll, worker threads: {workers}", cli::first_line());
+    if serve.daemon {
+        // Whoever waits for the parent may look into the log next.
+        sink::flush();
+        detach::let_go().map_err(|error| format!("could not open /dev/null: {error}"))?;
+    }
     notify::tell(notify::State::Ready);
     Ok(Program::new(serve.clone(), log, setup, (post, inbox), listeners))
 }
@@ -60,7 +65,11 @@ pub(crate) fn boot(
 fn prepare(serve: &Serve, log: &'static Sink) -> Result<Setup, String> {
     let mut setup = reload::read(&serve.config)?;
     let settings = &setup.config.pgbouncer;
-    if let Some(user) = settings.user.as_deref().filter(|user| !user.is_empty()) {
+    if serve.daemon && settings.pidfile.as_deref().is_none_or(str::is_empty) {
+        return Err("daemon needs pidfile configured".into());
+    }
+    let user = serve.user.as_deref().or(settings.user.as_deref());
+    if let Some(user) = user.filter(|user| !user.is_empty()) {
         identity::switch(user)?;
     }
     identity::refuse_root()?;
@@ -83,42 +92,6 @@ fn check_alone(settings: &Settings) -> Result<(), String> {
         Some(path) => traces::check_pid_file(path),
         None => Ok(()),
     }
-}
-
-/// Raises the number of descriptors that the process may have as far as it can: silent and parting
-/// connections take some beyond those that can be expected.
-fn raise_limit(setup: &Setup) {
-    let limit = getrlimit(Resource::Nofile);
-    let expected = expected_descriptors(setup);
-    let soft = limit.current.unwrap_or(u64::MAX);
-    let hard = limit.maximum.unwrap_or(u64::MAX);
-    let clients = setup.config.pgbouncer.max_client_conn;
-    log::info!(
-        "kernel file descriptor limit: {soft} (hard: {hard}); max_client_conn: {clients}, \
-         max expected fd use: {expected}"
-    );
-    if soft < hard
-        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
-    {
-        log::warn!("could not raise the file descriptor limit to {hard}: {error}");
-    }
-    if hard < expected {
-        log::warn!(
-            "the hard limit of {hard} file descriptors may be too low: {expected} may be needed"
-        );
-    }
-}
-
-/// The clients, the servers of every database and user, and some for ourselves.
-fn expected_descriptors(setup: &Setup) -> u64 {
-    let settings = &setup.config.pgbouncer;
-    let users = setup.userlist.len() as u64;
-    let servers = setup.config.databases.iter().map(|database| {
-        let size = u64::from(database.pool_size.unwrap_or(settings.default_pool_size));
-        if database.user.is_some() { size } else { size.saturating_mul(users) }
-    });
-    let servers = servers.fold(0, u64::saturating_add);
-    u64::from(settings.max_client_conn).saturating_add(servers).saturating_add(OWN_DESCRIPTORS)
 }
 
 fn open_listeners(settings: &Settings, files: &Traces) -> Result<Vec<Arc<Listener>>, String> {
@@ -153,11 +126,11 @@ fn start_workers(
     let process_secret = entropy().map_err(failed)?;
     for worker in (0..workers).map(WorkerId) {
         let (ledger, setup) = (Arc::clone(&ledger), Arc::clone(setup));
-        let keepalive = setup.config.pgbouncer.tcp_keepalive;
+        let tcp = Tcp::new(&setup.config.pgbouncer);
         let (entropy, now) = (entropy().map_err(failed)?, time.now());
         let init = Init { worker, workers, ledger, setup, entropy, process_secret, wall, now };
         let engine = Engine::new(init);
-        let worker = Worker::new(worker, engine, listeners, keepalive, (reach.clone(), time));
+        let worker = Worker::new(worker, engine, listeners, tcp, (reach.clone(), time));
         let worker = worker.map_err(|error| failed(error.into()))?;
         thread::Builder::new().name("worker".into()).spawn(|| worker.run()).map_err(failed)?;
     }
@@ -174,8 +147,6 @@ fn entropy() -> std::io::Result<[u8; 32]> {
     Ok(bytes)
 }
 
-/// Descriptors for the log, epoll, mailboxes, listeners and the like.
-const OWN_DESCRIPTORS: u64 = 100;
 /// More workers than this have nothing left to do.
 const WORKERS_MAX: u32 = 64;
 

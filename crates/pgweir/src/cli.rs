@@ -25,7 +25,7 @@ pub(crate) enum Invocation {
 }
 
 /// How to serve.
-#[derive(Debug, PartialEq, Eq, Clone)]
+#[derive(Debug, PartialEq, Eq, Clone, Default)]
 pub(crate) struct Serve {
     /// The path of the configuration file.
     pub(crate) config: String,
@@ -33,6 +33,10 @@ pub(crate) struct Serve {
     pub(crate) quiet: bool,
     /// How often `-v` was given.
     pub(crate) verbose: u32,
+    /// Whether to go on in the background.
+    pub(crate) daemon: bool,
+    /// The user of the operating system to become; the configuration's does not count then.
+    pub(crate) user: Option<String>,
 }
 
 /// What is wrong with the command line, as text for standard error.
@@ -50,7 +54,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocati
     if args.first().is_some_and(|word| word == "demo") {
         return Ok(Invocation::Demo(args.into_iter().skip(1).collect()));
     }
-    let mut serve = Serve { config: String::new(), quiet: false, verbose: 0 };
+    let mut serve = Serve::default();
     let mut files = 0;
     let mut parser = lexopt::Parser::from_args(args);
     while let Some(arg) = parser.next().map_err(|error| Misuse::Unclear(error.to_string()))? {
@@ -59,20 +63,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocati
             Arg::Short('V') | Arg::Long("version") => return Ok(Invocation::Version),
             Arg::Short('q') | Arg::Long("quiet") => serve.quiet = true,
             Arg::Short('v') | Arg::Long("verbose") => serve.verbose += 1,
-            Arg::Short('d') | Arg::Long("daemon") => {
-                return unsupported(
-                    "-d (--daemon)",
-                    "start it in the foreground under a supervisor",
-                );
-            }
+            Arg::Short('d') | Arg::Long("daemon") => serve.daemon = true,
+            Arg::Short('u') | Arg::Long("user") => serve.user = Some(user(&mut parser)?),
             Arg::Short('R') | Arg::Long("reboot") => {
-                return unsupported("-R (--reboot)", "stop the old process first");
-            }
-            Arg::Short('u') | Arg::Long("user") => {
-                return unsupported(
-                    "-u (--user)",
-                    "write \"user = NAME\" in the configuration file",
-                );
+                return Err(Misuse::Unsupported(REBOOT.into()));
             }
             Arg::Value(file) => {
                 files += 1;
@@ -101,6 +95,8 @@ Usage:
   {program} demo [--once]
 
 Options:
+  -d, --daemon         run in the background; needs a pidfile
+  -u, --user=USER      become this user of the operating system after reading CONFIG_FILE
   -q, --quiet          run quietly: keep the log away from standard error
   -v, --verbose        log more; may be given several times
   -V, --version        show the version, then exit
@@ -125,9 +121,17 @@ fn unclear<T>(why: String) -> Result<T, Misuse> {
     Err(Misuse::Unclear(why))
 }
 
-fn unsupported<T>(option: &str, instead: &str) -> Result<T, Misuse> {
-    Err(Misuse::Unsupported(format!("option {option} is not supported yet: {instead}")))
+fn user(parser: &mut lexopt::Parser) -> Result<String, Misuse> {
+    let value = parser.value().map_err(|error| Misuse::Unclear(error.to_string()))?;
+    let invalid =
+        |user: OsString| Misuse::Unclear(format!("user is not valid UTF-8: {}", user.display()));
+    value.into_string().map_err(invalid)
 }
+
+/// PgBouncer's takeover is a private affair between two of its own processes, and deprecated there.
+const REBOOT: &str = "option -R (--reboot) is not supported: start the new process beside the old \
+                      one with so_reuseport = 1 in both configurations, then end the old one with \
+                      SIGTERM";
 
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ use rustix::io::{Errno, Result};
 use rustix::net::{AddressFamily, SocketType, connect, getsockname, socket_with, sockopt};
 
 use crate::listen::{NONBLOCK, as_ip, unix_address};
+use crate::tcp::Tcp;
 
 /// A TCP connection that is being opened.
 pub(crate) struct Dial {
@@ -47,10 +48,10 @@ impl Dial {
     }
 
     /// Turns to the next address that can be tried.
-    pub(crate) fn next(&mut self, keepalive: bool) -> std::result::Result<OwnedFd, Halt> {
+    pub(crate) fn next(&mut self, options: &Tcp) -> std::result::Result<OwnedFd, Halt> {
         while let Some(at) = self.rest.pop_front() {
             self.at = Some(at);
-            match tcp(at, keepalive) {
+            match tcp(at, options) {
                 Ok(socket) => return Ok(socket),
                 Err(error) if is_scarcity(error) => {
                     self.rest.push_front(at);
@@ -98,13 +99,10 @@ pub(crate) fn text(error: Errno) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-fn tcp(at: SocketAddr, keepalive: bool) -> Result<OwnedFd> {
+fn tcp(at: SocketAddr, options: &Tcp) -> Result<OwnedFd> {
     let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, NONBLOCK, None)?;
-    sockopt::set_tcp_nodelay(&socket, true)?;
-    if keepalive {
-        sockopt::set_socket_keepalive(&socket, true)?;
-    }
+    options.tune(&socket)?;
     match connect(&socket, &at) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
         Err(error) => Err(error),

@@ -1,5 +1,5 @@
 //! The user of the operating system that the process runs as: switching to `user`, and refusing
-//! root.
+//! root; and the ids of groups.
 //!
 //! Works before any other thread is started, because Linux keeps user ids by thread and threads
 //! inherit them. Reads `/etc/passwd` and `/etc/group` itself: users of a directory service are not
@@ -37,6 +37,19 @@ pub(crate) fn switch(name: &str) -> Result<(), String> {
         .map_err(|error| format!("could not switch to user \"{name}\": {error}"))
 }
 
+/// The id of a group, by its name or number (`unix_socket_group`).
+///
+/// # Errors
+/// When there is no such group.
+pub(crate) fn group(name: &str) -> Result<u32, String> {
+    if let Ok(gid) = name.parse() {
+        return Ok(gid);
+    }
+    let text = std::fs::read_to_string("/etc/group")
+        .map_err(|error| format!("could not read /etc/group: {error}"))?;
+    find_group(name, &text).ok_or_else(|| format!("could not find group '{name}' in /etc/group"))
+}
+
 /// Makes sure that the process does not run as root.
 ///
 /// # Errors
@@ -48,6 +61,14 @@ pub(crate) fn refuse_root() -> Result<(), String> {
             .into());
     }
     Ok(())
+}
+
+fn find_group(name: &str, text: &str) -> Option<u32> {
+    let fields = |line: &str| {
+        let mut fields = line.split(':');
+        (fields.next() == Some(name)).then(|| fields.nth(1)?.parse().ok()).flatten()
+    };
+    text.lines().find_map(fields)
 }
 
 fn find(name: &str, passwd: &str, group: &str) -> Option<Account> {

@@ -5,13 +5,14 @@
 //! Listener ──► accept ──► a socket that does not block, and who is at the other end
 //! ```
 //!
-//! Options that a socket inherits from its listener (TCP_NODELAY, SO_KEEPALIVE) are set once, here.
+//! The options of TCP sockets are inherited from the listener: they are set once, here.
 //! Knows no workers and no reactor.
 
 use std::fs::{self, Permissions};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::sync::Arc;
 
 use config::Settings;
 use engine::Peer;
@@ -24,6 +25,8 @@ use rustix::net::{
 };
 
 use crate::conn::Family;
+use crate::identity;
+use crate::tcp::Tcp;
 
 /// One socket that connections come in at.
 pub(crate) struct Listener {
@@ -51,14 +54,6 @@ impl Listener {
         match &self.place {
             Place::Unix { path, .. } if !path.starts_with('@') => Some(path),
             _ => None,
-        }
-    }
-
-    /// Sets whether connections accepted from here on are kept alive (`tcp_keepalive`).
-    pub(crate) fn set_keepalive(&self, on: bool) {
-        if self.family() == Family::Tcp {
-            // Cannot fail on a TCP socket, and is not worth more than that.
-            let _ = sockopt::set_socket_keepalive(&self.socket, on);
         }
     }
 
@@ -105,8 +100,11 @@ impl std::fmt::Display for Listener {
 /// out.
 ///
 /// # Errors
-/// When none is left, as text for the log.
+/// When none is left or there is no `unix_socket_group`, as text for the log.
 pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, String> {
+    // Before anything is open: a socket for the wrong group is worse than none.
+    let group = settings.unix_socket_group.as_deref().filter(|group| !group.is_empty());
+    let group = group.map(identity::group).transpose()?;
     let mut listeners = Vec::new();
     for address in addresses(settings) {
         match open_tcp(address, settings) {
@@ -115,7 +113,7 @@ pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, String> {
         }
     }
     if let Some(path) = unix_path(settings) {
-        match open_unix(&path, settings) {
+        match open_unix(&path, settings, group) {
             Ok(listener) => listeners.push(listener),
             Err(error) => log::warn!("could not listen on unix:{path}: {error}"),
         }
@@ -129,6 +127,22 @@ pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, String> {
         log::info!("listening on {listener}");
     }
     Ok(listeners)
+}
+
+/// Gives the TCP listeners the options of a new configuration; connections from here on have them.
+pub(crate) fn retune(listeners: &[Arc<Listener>], old: &Settings, new: &Settings) {
+    let (before, options) = (Tcp::new(old), Tcp::new(new));
+    if before == options {
+        return;
+    }
+    for listener in listeners.iter().filter(|listener| listener.family() == Family::Tcp) {
+        if let Err(error) = options.retune_listener(&**listener) {
+            log::warn!("could not set the TCP options of {listener}: {error}");
+        }
+    }
+    if options.keeps_buffers_of(&before) {
+        log::warn!("tcp_socket_buffer = 0 takes effect for clients after a restart");
+    }
 }
 
 /// The path of the Unix socket, if there is to be one; one that starts with `@` is in the abstract
@@ -188,8 +202,10 @@ fn open_tcp(at: SocketAddr, settings: &Settings) -> IoResult<Listener> {
     if at.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, true)?;
     }
-    sockopt::set_tcp_nodelay(&socket, true)?;
-    sockopt::set_socket_keepalive(&socket, settings.tcp_keepalive)?;
+    if settings.so_reuseport {
+        sockopt::set_socket_reuseport(&socket, true)?;
+    }
+    Tcp::new(settings).tune_listener(&socket)?;
     bind(&socket, &at)?;
     listen(&socket, settings.listen_backlog)?;
     Ok(Listener { socket, place: Place::Tcp(at) })
@@ -197,7 +213,7 @@ fn open_tcp(at: SocketAddr, settings: &Settings) -> IoResult<Listener> {
 
 /// A file that nobody answers at is left from a process that has died: [`is_answered`] was asked
 /// before.
-fn open_unix(path: &str, settings: &Settings) -> std::io::Result<Listener> {
+fn open_unix(path: &str, settings: &Settings, group: Option<u32>) -> std::io::Result<Listener> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, NONBLOCK, None)?;
     let in_filesystem = !path.starts_with('@');
     if in_filesystem && fs::symlink_metadata(path).is_ok() {
@@ -205,6 +221,7 @@ fn open_unix(path: &str, settings: &Settings) -> std::io::Result<Listener> {
     }
     bind(&socket, &unix_address(path)?)?;
     if in_filesystem {
+        chown(path, None, group)?;
         fs::set_permissions(path, Permissions::from_mode(settings.unix_socket_mode))?;
     }
     listen(&socket, settings.listen_backlog)?;

@@ -26,9 +26,21 @@ use log::{Level, LevelFilter, Metadata, Record};
 /// The target of a log record that makes an error a FATAL line.
 pub(crate) const FATAL: &str = "fatal";
 
+/// What is written to standard error, besides the log file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Echo {
+    /// Every line.
+    All,
+    /// Why the process ends.
+    Fatal,
+    /// Nothing.
+    Nothing,
+}
+
 /// Where all log lines go.
 pub(crate) struct Sink {
     pid: u32,
+    echo: Echo,
     zone: TimeZone,
     pending: Mutex<Pending>,
     some: Condvar,
@@ -36,9 +48,9 @@ pub(crate) struct Sink {
     outlets: Mutex<Outlets>,
 }
 
-/// Installs the log; it is written to standard error unless `quiet`.
-pub(crate) fn install(quiet: bool, verbose: u32) -> &'static Sink {
-    let sink = SINK.get_or_init(|| Sink::new(quiet));
+/// Installs the log, which is written to standard error so far.
+pub(crate) fn install(echo: Echo, verbose: u32) -> &'static Sink {
+    let sink = SINK.get_or_init(|| Sink::new(echo));
     // Fails only when a test has installed the log before.
     let _ = log::set_logger(sink);
     set_verbosity(verbose);
@@ -62,14 +74,15 @@ pub(crate) fn set_verbosity(verbose: u32) {
 }
 
 impl Sink {
-    fn new(quiet: bool) -> Self {
+    fn new(echo: Echo) -> Self {
         Self {
             pid: std::process::id(),
+            echo,
             zone: TimeZone::try_system().unwrap_or(TimeZone::UTC),
             pending: Mutex::new(Pending::default()),
             some: Condvar::new(),
             done: Condvar::new(),
-            outlets: Mutex::new(Outlets { file: None, stderr: !quiet }),
+            outlets: Mutex::new(Outlets { file: None, stderr: echo == Echo::All }),
         }
     }
 
@@ -185,8 +198,13 @@ impl log::Log for Sink {
         }
         let was_empty = pending.text.is_empty();
         pending.put += 1;
+        let start = pending.text.len();
         pending.stamp.write(&mut pending.text, SystemTime::now(), &self.zone);
         write_text(&mut pending.text, self.pid, level, &text);
+        if level == FATAL_LEVEL && self.echo == Echo::Fatal {
+            // Nobody may be left to read it.
+            let _ = std::io::stderr().write_all(&pending.text[start..]);
+        }
         let writer = pending.writer;
         drop(guard);
         if !writer {
@@ -276,7 +294,7 @@ fn write_text(line: &mut Vec<u8>, pid: u32, level: &str, text: &str) {
 
 fn name(level: Level, target: &str) -> &'static str {
     match level {
-        Level::Error if target == FATAL => "FATAL",
+        Level::Error if target == FATAL => FATAL_LEVEL,
         Level::Error => "ERROR",
         Level::Warn => "WARNING",
         Level::Info => "LOG",
@@ -290,6 +308,9 @@ fn name(level: Level, target: &str) -> &'static str {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// What such a line says.
+const FATAL_LEVEL: &str = "FATAL";
 
 /// The one log of the process; the `log` facade asks for a static.
 static SINK: OnceLock<Sink> = OnceLock::new();

@@ -15,9 +15,11 @@ mod cli;
 mod conn;
 mod cpus;
 mod demo;
+mod detach;
 mod dial;
 mod helpers;
 mod identity;
+mod limits;
 mod linger;
 mod listen;
 mod log;
@@ -28,21 +30,26 @@ mod reactor;
 mod reload;
 mod run;
 mod signals;
+mod tcp;
 mod traces;
 mod worker;
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::process::{ExitCode, exit};
 use std::sync::Arc;
 
 use cli::{Invocation, Misuse, Serve};
+use log::Echo;
 use traces::Traces;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os();
-    let program = args.next().map_or_else(|| "pgweir".into(), |name| name.display().to_string());
+    let name = args.next().unwrap_or_else(|| "pgweir".into());
+    let program = name.display().to_string();
     match cli::parse(args) {
-        Ok(Invocation::Serve(how)) => serve(&how),
+        Ok(Invocation::Serve(how)) if how.daemon && !detach::is_detached() => start_detached(&how),
+        Ok(Invocation::Serve(how)) => serve(&how, &name),
         Ok(Invocation::Demo(args)) => demo::run(&args),
         Ok(Invocation::Help) => print(&cli::help(&program)),
         Ok(Invocation::Version) => print(&cli::version()),
@@ -57,8 +64,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(how: &Serve) -> ExitCode {
-    let sink = log::install(how.quiet, how.verbose);
+fn start_detached(how: &Serve) -> ExitCode {
+    log::install(Echo::Fatal, how.verbose);
+    match detach::start() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            if !why.is_empty() {
+                ::log::error!(target: log::FATAL, "{why}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(how: &Serve, name: &OsStr) -> ExitCode {
+    if how.daemon {
+        detach::leave_terminal(name);
+    }
+    let sink = log::install(echo(how), how.verbose);
     let files = Arc::new(Traces::default());
     end_on_panic(&files);
     let outcome = boot::boot(how, sink, &files).map(run::Program::run);
@@ -69,6 +92,15 @@ fn serve(how: &Serve) -> ExitCode {
     log::flush();
     // Workers may still run; they have nothing left to say.
     exit(i32::from(outcome.is_err()))
+}
+
+/// In the background, standard error is there until the process is up.
+fn echo(how: &Serve) -> Echo {
+    match how {
+        Serve { daemon: true, .. } => Echo::Fatal,
+        Serve { quiet: true, .. } => Echo::Nothing,
+        _ => Echo::All,
+    }
 }
 
 /// A panic in any thread ends the process: half a pooler is worse than none, and a supervisor

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! process up ──► READY=1          reload ──► RELOADING=1 … READY=1          end ──► STOPPING=1
+//! every stats_period ──► STATUS=stats: …
 //! ```
 //!
 //! One datagram each to the socket that the environment variable NOTIFY_SOCKET names
@@ -19,26 +20,29 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// How far the process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum State<'a> {
     /// It serves, from the start or again after a reload.
     Ready,
     /// It reads its configuration.
     Reloading,
+    /// It serves, and this is how much.
+    Status(&'a str),
     /// It is about to end.
     Stopping,
 }
 
 /// Tells the supervisor, if there is one.
-pub(crate) fn tell(state: State) {
+pub(crate) fn tell(state: State<'_>) {
     let Some(to) = env::var_os("NOTIFY_SOCKET").filter(|to| !to.is_empty()) else { return };
     if let Err(error) = send(&to, &text(state)) {
         log::warn!("could not tell the supervisor at {}: {error}", to.display());
     }
 }
 
-fn text(state: State) -> String {
+fn text(state: State<'_>) -> String {
     match state {
         State::Ready => "READY=1\n".into(),
+        State::Status(line) => format!("STATUS={line}\n"),
         State::Stopping => "STOPPING=1\n".into(),
         State::Reloading => {
             // Without the time, a `Type=notify-reload` unit would wait on.

@@ -1,8 +1,8 @@
 //! Reading the configuration and the files it names into one value, a [`Setup`].
 //!
 //! ```text
-//! config file, auth_file ──► read ──► Setup ──► boot, or mail to every worker
-//!                                 └─► complaints: logged, and answered to RELOAD; nothing changes
+//! config file, environment, auth_file ──► read ──► Setup ──► boot, or mail to every worker
+//!                                              └─► complaints: the old ones stay in force
 //! ```
 //!
 //! Files are read here and nowhere else; what they mean is known to the crates config and auth.
@@ -21,13 +21,18 @@ use crate::cli;
 /// Every complaint about the configuration, one a line.
 pub(crate) fn read(path: &str) -> Result<Setup, String> {
     let config = load(path)?;
-    let (userlist, complaints) = match read_userlist(&config) {
-        Ok(read) => read,
-        Err(why) => (Userlist::default(), vec![why]),
+    let userlist = match read_userlist(&config) {
+        Ok((userlist, broken)) => {
+            if let Some(why) = broken {
+                log::error!("{why}");
+            }
+            userlist
+        }
+        Err(why) => {
+            log::error!("{why}");
+            Userlist::default()
+        }
     };
-    for complaint in complaints {
-        log::error!("{complaint}");
-    }
     let userlist = Arc::new(userlist);
     let uid = rustix::process::geteuid().as_raw();
     let host = rustix::system::uname().nodename().to_string_lossy().into();
@@ -43,10 +48,7 @@ pub(crate) fn read_again(path: &str, old: &Setup) -> Result<Setup, String> {
     let read = load(path)?;
     let restart = boot_only(&old.config, &read);
     let config = config::keep_boot_settings(&old.config, read);
-    let (userlist, complaints) = read_userlist(&config)?;
-    if !complaints.is_empty() {
-        return Err(complaints.join("\n"));
-    }
+    let userlist = whole_userlist(&config)?;
     for setting in restart {
         log::warn!("{path}: {setting} has changed, which takes effect after a restart");
     }
@@ -67,7 +69,9 @@ fn boot_only(old: &Config, new: &Config) -> Vec<&'static str> {
 
 fn load(path: &str) -> Result<Config, String> {
     let mut read = |path: &str| std::fs::read(path).map_err(|error| error.to_string());
-    let config = config::load(path, &mut read).map_err(|complaints| text(&complaints))?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let config =
+        config::load_in(path, &variable, &mut read).map_err(|complaints| text(&complaints))?;
     for warning in &config.warnings {
         log::warn!("{warning}");
     }
@@ -78,15 +82,32 @@ fn text(complaints: &[Complaint]) -> String {
     complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// The users of `auth_file`, as far as it can be read, and what is wrong with it.
-fn read_userlist(config: &Config) -> Result<(Userlist, Vec<String>), String> {
+/// The users of `auth_file`, all of them or none.
+fn whole_userlist(config: &Config) -> Result<Userlist, String> {
+    match read_userlist(config)? {
+        (userlist, None) => Ok(userlist),
+        (_, Some(why)) => Err(why),
+    }
+}
+
+/// The users of `auth_file`, as far as it can be read, and what is wrong with it where that ends. A
+/// locked user is no reason to do without the others, and only warned of.
+fn read_userlist(config: &Config) -> Result<(Userlist, Option<String>), String> {
     let path = config.pgbouncer.auth_file.as_deref().filter(|path| !path.is_empty());
     let Some(path) = path else { return Ok(Default::default()) };
     let text =
         std::fs::read(path).map_err(|error| format!("could not open auth_file {path}: {error}"))?;
     let (userlist, complaints) = Userlist::parse(&text);
-    let complaints = complaints.iter().map(|it| format!("{path}:{}: {}", it.line, it.why));
-    Ok((userlist, complaints.collect()))
+    let mut broken = None;
+    for complaint in complaints {
+        let why = format!("{path}:{}: {}", complaint.line, complaint.flaw);
+        if complaint.flaw.ends_reading() {
+            broken = Some(why);
+        } else {
+            log::warn!("{why}");
+        }
+    }
+    Ok((userlist, broken))
 }
 
 #[cfg(test)]

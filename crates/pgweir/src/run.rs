@@ -18,12 +18,12 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 use crate::boot::verbosity;
 use crate::cli::Serve;
-use crate::listen::Listener;
+use crate::listen::{self, Listener};
 use crate::log::{self as sink, Sink};
 use crate::notify::{self, State};
 use crate::post::{Letter, Post};
-use crate::reload;
 use crate::worker::Notice;
+use crate::{limits, reload};
 
 /// A running program.
 pub(crate) struct Program {
@@ -65,6 +65,7 @@ impl Program {
             match self.inbox.recv() {
                 Ok(Notice::Signal(signal)) => self.hear(signal),
                 Ok(Notice::Order(by, ticket, order)) => self.carry_out(by, ticket, order),
+                Ok(Notice::Status(line)) => notify::tell(State::Status(&line)),
                 Ok(Notice::Ended) => self.count_out(),
                 // The thread that catches signals has a sender for ever.
                 Err(_) => return,
@@ -136,9 +137,8 @@ impl Program {
         })?;
         let settings = &setup.config.pgbouncer;
         sink::set_verbosity(verbosity(&self.serve, settings));
-        for listener in &self.listeners {
-            listener.set_keepalive(settings.tcp_keepalive);
-        }
+        limits::check(&self.setup.config.pgbouncer, settings);
+        listen::retune(&self.listeners, &self.setup.config.pgbouncer, settings);
         self.setup = Arc::new(setup);
         self.post.send_all(&Mail::Setup(Arc::clone(&self.setup)));
         Ok(())

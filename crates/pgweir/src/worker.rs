@@ -25,6 +25,7 @@ use crate::listen::Listener;
 use crate::names::Names;
 use crate::post::{Letter, Post};
 use crate::reactor::{Events, Interest, Reactor, Ready, Token};
+use crate::tcp::Tcp;
 
 mod opening;
 mod transfer;
@@ -67,6 +68,8 @@ pub(crate) enum Notice {
     Signal(i32),
     /// An engine asks for something that concerns all workers.
     Order(WorkerId, Ticket, Order),
+    /// A line of statistics that covers all workers.
+    Status(String),
     /// A worker has nothing left to do.
     Ended,
 }
@@ -83,7 +86,7 @@ struct Dials {
     /// Until then the log need not hear of that again.
     told_until: Time,
     outcomes: Vec<(ConnId, Result<Local, Refused>)>,
-    keepalive: bool,
+    tcp: Tcp,
 }
 
 /// What waits to be opened.
@@ -107,7 +110,7 @@ impl Worker {
         id: WorkerId,
         engine: Engine,
         listeners: &[Arc<Listener>],
-        keepalive: bool,
+        tcp: Tcp,
         reach: (Reach, Clock),
     ) -> rustix::io::Result<Self> {
         let (reach, time) = reach;
@@ -120,7 +123,7 @@ impl Worker {
             reactor,
             conns: Conns::default(),
             turns: VecDeque::new(),
-            dials: Dials::new(keepalive),
+            dials: Dials::new(tcp),
             lingering: Lingering::default(),
             reach,
             now: time.now(),
@@ -248,7 +251,7 @@ impl Worker {
             match letter {
                 Letter::Mail(mail) => {
                     if let Mail::Setup(setup) = &mail {
-                        self.dials.keepalive = setup.config.pgbouncer.tcp_keepalive;
+                        self.dials.tcp = Tcp::new(&setup.config.pgbouncer);
                     }
                     self.engine.mail(mail, self.now);
                 }
@@ -280,6 +283,7 @@ impl Worker {
                 Command::Order { ticket, order } => {
                     self.notify(Notice::Order(self.id, ticket, order));
                 }
+                Command::Status { line } => self.notify(Notice::Status(line)),
                 Command::Exit => self.life = Life::Leaving,
             }
         }
@@ -333,13 +337,13 @@ impl Worker {
 }
 
 impl Dials {
-    fn new(keepalive: bool) -> Self {
+    fn new(tcp: Tcp) -> Self {
         Self {
             dials: Vec::new(),
             later: VecDeque::new(),
             told_until: Time::ZERO,
             outcomes: Vec::new(),
-            keepalive,
+            tcp,
         }
     }
 }

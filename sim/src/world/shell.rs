@@ -276,6 +276,7 @@ impl World {
                 Command::Post { to, mail } => self.post(worker, to, mail),
                 Command::Ship { conn, to, parcel } => self.ship(worker, conn, to, parcel),
                 Command::Order { .. } => {}
+                Command::Status { .. } => {}
                 Command::Exit => self.exit(worker),
             }
         }

@@ -21,6 +21,7 @@ mod lengths;
 mod life;
 mod limits;
 mod logins;
+mod operation;
 mod outage;
 mod parameters;
 mod pgbench;

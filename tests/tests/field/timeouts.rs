@@ -22,7 +22,7 @@ fn check(client: &mut Client, message: &str, sqlstate: &str) {
 #[test]
 fn each_timeout_measures_its_own_interval() {
     let server = server(15);
-    let name = database(server, "timed");
+    let name = database(server, "timeouts");
     let start = |setting: &str| Ini::new(server).set(setting, 1).start();
     let begin = |client: &mut Client, sql: &str| {
         client.send(|out| wire::write::query(out, sql.as_bytes()));

@@ -1,5 +1,6 @@
 //! The dialect of `auth_file`, checked against PgBouncer where the two are meant to agree.
 
+use super::Flaw::{Locked, NoPassword, NoUser, PasswordTooLong, Unclosed, UserTooLong, ZeroByte};
 use super::*;
 use crate::xorshift::Xorshift;
 
@@ -25,33 +26,33 @@ fn what_follows_the_password_is_ignored() {
 #[test]
 fn comments_begin_a_line_with_a_semicolon() {
     check(b";\"u\" \"x\"\n  ; more\n\"w\" \"y\"\n;", &[("w", "y")], &[]);
-    check(b"# u\n\"w\" \"y\"", &[], &[(1, BROKEN)]);
+    check(b"# u\n\"w\" \"y\"", &[], &[(1, NoUser)]);
 }
 
 #[test]
 fn quotes_inside_a_field_are_doubled() {
     check(b"\"u\"\"v\" \"a\"\"b\"", &[("u\"v", "a\"b")], &[]);
     check(b"\"u\" \"\"\"\"", &[("u", "\"")], &[]);
-    check(b"\"u\" \"a\nb\"\nx", &[("u", "a\nb")], &[(3, BROKEN)]);
-    check(b"\"u\"\"\"x\"", &[], &[(1, BROKEN)]);
+    check(b"\"u\" \"a\nb\"\nx", &[("u", "a\nb")], &[(3, NoUser)]);
+    check(b"\"u\"\"\"x\"", &[], &[(1, Unclosed)]);
 }
 
 #[test]
 fn the_first_malformed_line_ends_the_reading() {
-    check(b"\"u\" \"x\"\n\nv y\n\"w\" \"y\"\n", &[("u", "x")], &[(3, BROKEN)]);
-    check(b"\"u\" \"x\"\n\"w\"\n", &[("u", "x")], &[(2, BROKEN)]);
-    check(b"\"u\" \"x", &[], &[(1, BROKEN)]);
-    check(b"\"u\"", &[], &[(1, BROKEN)]);
-    check(b"\"u", &[], &[(1, BROKEN)]);
-    check(b"\"", &[], &[(1, BROKEN)]);
-    check(b"\"u\" \"a\0b\"\n", &[], &[(1, BROKEN)]);
-    check(b"\xEF\xBB\xBF\"u\" \"x\"\n", &[], &[(1, BROKEN)]);
+    check(b"\"u\" \"x\"\n\nv y\n\"w\" \"y\"\n", &[("u", "x")], &[(3, NoUser)]);
+    check(b"\"u\" \"x\"\n\"w\"\n", &[("u", "x")], &[(2, NoPassword)]);
+    check(b"\"u\" \"x", &[], &[(1, Unclosed)]);
+    check(b"\"u\"", &[], &[(1, NoPassword)]);
+    check(b"\"u", &[], &[(1, Unclosed)]);
+    check(b"\"", &[], &[(1, Unclosed)]);
+    check(b"\"u\" \"a\0b\"\n", &[], &[(1, ZeroByte)]);
+    check(b"\xEF\xBB\xBF\"u\" \"x\"\n", &[], &[(1, NoUser)]);
 }
 
 /// PgBouncer would give `u` the password `w` here.
 #[test]
 fn a_password_is_not_looked_for_on_the_next_line() {
-    check(b"\"u\"\n\"w\" \"y\"\n", &[], &[(1, BROKEN)]);
+    check(b"\"u\"\n\"w\" \"y\"\n", &[], &[(1, NoPassword)]);
 }
 
 #[test]
@@ -62,8 +63,8 @@ fn names_and_passwords_have_a_limit() {
     };
     let (text, user, password) = line(127, 65_530);
     check(&text, &[(&user, &password), ("w", "y")], &[]);
-    check(&line(128, 1).0, &[], &[(1, USER_TOO_LONG)]);
-    check(&line(1, 65_531).0, &[], &[(1, PASSWORD_TOO_LONG)]);
+    check(&line(128, 1).0, &[], &[(1, UserTooLong)]);
+    check(&line(1, 65_531).0, &[], &[(1, PasswordTooLong)]);
 }
 
 #[test]
@@ -77,10 +78,27 @@ fn the_last_line_of_a_user_wins() {
 fn an_unusable_scram_secret_locks_its_user_only() {
     let key = "WypGonGEb3zEaAsvV1Pmoss6NvGkicR4zCac1aaDjsI=";
     let text = format!("\n\"u\" \"SCRAM-SHA-256$100001:AA==${key}:{key}\"\n\"w\" \"y\"\n");
-    check(text.as_bytes(), &[("u", ""), ("w", "y")], &[(2, LOCKED)]);
+    check(text.as_bytes(), &[("u", ""), ("w", "y")], &[(2, Locked)]);
     let (_, complaints) = Userlist::parse(text.as_bytes());
     let shown: Vec<String> = complaints.iter().map(Complaint::to_string).collect();
     assert_eq!(shown, ["SCRAM secret with unacceptable iteration count in auth file (line 2)"]);
+}
+
+#[test]
+fn a_broken_line_is_told_with_what_was_expected() {
+    for (text, told) in [
+        ("ann pencil\n", "broken auth file: expected a user name in double quotes (line 1)"),
+        (
+            "\n\"ann\"\n",
+            "broken auth file: expected a password in double quotes behind the user name (line 2)",
+        ),
+        ("\"ann\" \"pencil\n", "broken auth file: a double quote is not closed (line 1)"),
+    ] {
+        let (_, complaints) = Userlist::parse(text.as_bytes());
+        let shown: Vec<String> = complaints.iter().map(Complaint::to_string).collect();
+        assert_eq!(shown, [told], "{text:?}");
+        assert!(complaints[0].flaw.ends_reading());
+    }
 }
 
 #[test]
@@ -133,7 +151,7 @@ fn any_text_is_survived() {
     }
 }
 
-fn check(text: &[u8], users: &[(&str, &str)], complaints: &[(usize, &'static str)]) {
+fn check(text: &[u8], users: &[(&str, &str)], complaints: &[(usize, Flaw)]) {
     let (list, found) = Userlist::parse(text);
     let shown = String::from_utf8_lossy(text);
     let expected: Vec<(&[u8], Secret)> = users
@@ -147,7 +165,7 @@ fn check(text: &[u8], users: &[(&str, &str)], complaints: &[(usize, &'static str
     assert_eq!(list.find(b"no such user"), None);
     assert_eq!(list.is_empty(), users.is_empty());
     let expected: Vec<Complaint> =
-        complaints.iter().map(|(line, why)| Complaint { line: *line, why }).collect();
+        complaints.iter().map(|(line, flaw)| Complaint { line: *line, flaw: *flaw }).collect();
     assert_eq!(found, expected, "{shown}");
 }
 

@@ -238,7 +238,8 @@ impl Authentication {
 
 const EMPTY: Reason = Reason::PasswordFailed("empty password returned by client");
 const PASSWORD_FAILED: Reason = Reason::PasswordFailed("password authentication failed");
-const SASL_FAILED: Reason = Reason::PasswordFailed("SASL authentication failed");
+/// What a client is told whose SCRAM exchange has failed, whatever was wrong.
+pub(crate) const SASL_FAILED: Reason = Reason::PasswordFailed("SASL authentication failed");
 
 /// The secret of a user who has none: no password fits.
 fn nobodys() -> Secret {

@@ -39,6 +39,10 @@ impl Engine {
             log::warn!("no more pools: {} has none", key.database);
             return None;
         }
+        let is_made = self.setup.config.find_database(&key.database).is_none();
+        if is_made && self.ledger.makes(&key.database) {
+            log::info!("registered new auto-database: db={}", key.database);
+        }
         let mut pool = Pool::new(key.clone(), target, self.ledger.slots(key));
         pool.door = self.mode.door(&key.database);
         let id = self.pools.insert(pool);

@@ -267,7 +267,13 @@ impl Engine {
                 }
                 self.authenticated(id, request, now);
             }
-            Outcome::Denied(reason) => self.close_client(id, &reason, now),
+            Outcome::Denied(reason) => {
+                // PgBouncer: what bans addresses looks for this line, which the reason lacks.
+                if reason == authenticate::SASL_FAILED {
+                    log::error!("{}password authentication failed", self.client_name(id));
+                }
+                self.close_client(id, &reason, now);
+            }
         }
     }
 

@@ -12,7 +12,7 @@
 
 pub(crate) mod tally;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -39,6 +39,8 @@ struct Books {
     pools: HashMap<PoolKey, Arc<Slots>>,
     databases: HashMap<Arc<str>, Arc<Tally>>,
     users: HashMap<Arc<str>, Arc<Tally>>,
+    /// The databases that were made from the template `*`.
+    made: BTreeSet<Arc<str>>,
 }
 
 /// How many servers there may be; 0 means no limit.
@@ -133,6 +135,12 @@ impl Ledger {
         slots
     }
 
+    /// Enters a database that is made from the template `*`; false when any worker has done so
+    /// before.
+    pub(crate) fn makes(&self, database: &Arc<str>) -> bool {
+        self.books().made.insert(Arc::clone(database))
+    }
+
     /// A worker's part of a pool has gone; what was shared goes with the last part.
     pub(crate) fn forget(&self, slots: Arc<Slots>) {
         let mut books = self.books();
@@ -142,6 +150,9 @@ impl Ledger {
             books.pools.remove(pool);
             sweep(&mut books.databases, &pool.database);
             sweep(&mut books.users, &pool.user);
+            if !books.databases.contains_key(&pool.database) {
+                books.made.remove(&pool.database);
+            }
         }
     }
 

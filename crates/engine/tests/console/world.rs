@@ -59,6 +59,8 @@ pub(crate) struct World {
     pub(crate) holds_connects: bool,
     /// Orders to the program.
     pub(crate) orders: Vec<(u8, Ticket, Order)>,
+    /// What a supervisor was told.
+    pub(crate) statuses: Vec<String>,
     /// Cancel requests that servers have got: process id and secret.
     pub(crate) cancels: Vec<(u32, Vec<u8>)>,
 }
@@ -88,6 +90,7 @@ impl World {
             holds_mail: false,
             holds_connects: false,
             orders: Vec::new(),
+            statuses: Vec::new(),
             cancels: Vec::new(),
         }
     }
@@ -270,6 +273,7 @@ impl World {
                 self.obey(to.0, &[]);
             }
             Command::Order { ticket, order } => self.orders.push((worker, ticket, order)),
+            Command::Status { line } => self.statuses.push(line),
             Command::Exit => {}
         }
     }

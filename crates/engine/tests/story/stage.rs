@@ -370,6 +370,7 @@ impl Stage {
                     self.mail.push_back((to.0, Letter::Parcel(parcel, name)));
                 }
                 Command::Order { order, .. } => panic!("no story orders anything yet: {order:?}"),
+                Command::Status { .. } => {}
                 Command::Exit => {
                     self.ended[usize::from(worker)] = true;
                     self.events.push(Event::Exit { worker });

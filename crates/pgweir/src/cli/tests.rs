@@ -5,7 +5,7 @@ fn read(line: &str) -> Result<Invocation, Misuse> {
 }
 
 fn serve(config: &str, quiet: bool, verbose: u32) -> Result<Invocation, Misuse> {
-    Ok(Invocation::Serve(Serve { config: config.into(), quiet, verbose }))
+    Ok(Invocation::Serve(Serve { config: config.into(), quiet, verbose, ..Serve::default() }))
 }
 
 fn unclear(text: &str) -> Result<Invocation, Misuse> {
@@ -36,10 +36,30 @@ fn options_are_read_as_pgbouncer_reads_them() {
 }
 
 #[test]
-fn what_is_missing_is_refused_with_a_way_out() {
-    for line in ["-d a.ini", "--daemon a.ini", "-R a.ini", "-u root a.ini", "--user=root a.ini"] {
+fn the_background_and_the_user_are_read_in_all_spellings() {
+    let of = |daemon, user: Option<&str>| {
+        let user = user.map(Into::into);
+        Ok(Invocation::Serve(Serve { config: "a.ini".into(), daemon, user, ..Serve::default() }))
+    };
+    for (line, expected) in [
+        ("-d a.ini", of(true, None)),
+        ("a.ini --daemon", of(true, None)),
+        ("-u ann a.ini", of(false, Some("ann"))),
+        ("-uann a.ini", of(false, Some("ann"))),
+        ("-duann a.ini", of(true, Some("ann"))),
+        ("--user=ann a.ini", of(false, Some("ann"))),
+        ("a.ini --user ann", of(false, Some("ann"))),
+    ] {
+        assert_eq!(read(line), expected, "{line:?}");
+    }
+    assert!(matches!(read("a.ini -u"), Err(Misuse::Unclear(_))));
+}
+
+#[test]
+fn taking_over_sockets_is_refused_with_a_way_out() {
+    for line in ["-R a.ini", "--reboot a.ini"] {
         let Err(Misuse::Unsupported(text)) = read(line) else { panic!("{line:?} was accepted") };
-        assert!(text.contains("is not supported yet: "), "{text}");
+        assert!(text.contains("so_reuseport"), "{text}");
     }
 }
 

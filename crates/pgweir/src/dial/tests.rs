@@ -1,18 +1,20 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
+use config::Settings;
 use engine::{ConnId, Refused};
 use rustix::io::Errno;
 
 use super::{Dial, Halt, is_scarcity, text, unix};
 use crate::reactor::{Events, Interest, Reactor, Token};
+use crate::tcp::Tcp;
 
 /// Tries the addresses as a worker does; returns the server's address and ours.
 fn dial(addresses: &[SocketAddr]) -> Result<(SocketAddr, SocketAddr), Halt> {
     let mut dial = Dial::new(ConnId::from_bits(1), addresses.iter().copied());
     let reactor = Reactor::new().unwrap();
     loop {
-        let socket = dial.next(true)?;
+        let socket = dial.next(&Tcp::new(&Settings::default()))?;
         reactor.add(&socket, Token::Bell, Interest::ReadWrite).unwrap();
         reactor.wait(&mut Events::new(), Some(Duration::from_secs(10))).unwrap();
         if let Some(local) = dial.outcome(&socket) {

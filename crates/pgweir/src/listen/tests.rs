@@ -85,9 +85,9 @@ fn a_unix_socket_tells_who_connects_and_replaces_a_stale_one() {
     let path = folder.join(".s.PGSQL.16432").to_str().unwrap().to_owned();
     let settings = Settings { unix_socket_mode: 0o700, ..settings(&[], folder.to_str()) };
     assert!(!is_answered(&path));
-    drop(open_unix(&path, &settings).unwrap());
+    drop(open_unix(&path, &settings, None).unwrap());
     assert!(std::fs::exists(&path).unwrap() && !is_answered(&path), "stale");
-    let listener = open_unix(&path, &settings).unwrap();
+    let listener = open_unix(&path, &settings, None).unwrap();
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     let mut client = UnixStream::connect(&path).unwrap();
@@ -104,7 +104,7 @@ fn a_unix_socket_tells_who_connects_and_replaces_a_stale_one() {
 #[test]
 fn an_abstract_socket_leaves_no_file() {
     let name = format!("@pgweir-{}/.s.PGSQL.16432", std::process::id());
-    let listener = open_unix(&name, &settings(&[], None)).unwrap();
+    let listener = open_unix(&name, &settings(&[], None), None).unwrap();
     assert!(is_answered(&name));
     assert_eq!(listener.file(), None);
 }

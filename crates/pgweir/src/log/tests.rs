@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 use jiff::tz::{Offset, TimeZone};
 use log::{Level, Log, Record};
 
-use super::{PATIENCE, PENDING_MAX, Sink, Stamp, lock, name, write_text};
+use super::{Echo, PATIENCE, PENDING_MAX, Sink, Stamp, lock, name, write_text};
 
 fn stamp(millis: u64, zone: &TimeZone) -> String {
     let mut line = Vec::new();
@@ -68,7 +68,7 @@ fn levels_have_pgbouncers_names() {
 #[test]
 fn what_waits_is_bounded_and_losses_are_counted() {
     log::set_max_level(log::LevelFilter::Info);
-    let sink = Sink::new(true);
+    let sink = Sink::new(Echo::Nothing);
     lock(&sink.pending).writer = true;
     let long = "x".repeat(1000);
     for _ in 0..2000 {
@@ -88,7 +88,7 @@ fn the_file_is_appended_to_and_may_be_rotated() {
     let path = folder.join("a.log");
     let name = path.to_str().unwrap();
     log::set_max_level(log::LevelFilter::Info);
-    let sink = Sink::new(true);
+    let sink = Sink::new(Echo::Nothing);
     let say = |word: &str| {
         sink.log(&Record::builder().level(Level::Info).args(format_args!("{word}")).build());
     };
@@ -112,7 +112,7 @@ fn the_file_is_appended_to_and_may_be_rotated() {
 #[test]
 fn nobody_waits_for_ever_for_a_log_that_nobody_reads() {
     log::set_max_level(log::LevelFilter::Info);
-    let sink: &'static Sink = Box::leak(Box::new(Sink::new(true)));
+    let sink: &'static Sink = Box::leak(Box::new(Sink::new(Echo::Nothing)));
     sink.spawn().unwrap();
     let say = || sink.log(&Record::builder().level(Level::Info).args(format_args!("x")).build());
     let waited = || {

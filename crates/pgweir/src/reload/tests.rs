@@ -71,3 +71,18 @@ fn a_broken_userlist_refuses_a_reload_but_not_a_start() {
     folder.write("a.ini", "[databases]\n[pgbouncer]\n");
     assert!(read_again(&path, &old).unwrap().userlist.is_empty(), "no file is named any more");
 }
+
+#[test]
+fn a_locked_user_is_no_reason_to_refuse_the_others() {
+    let folder = Folder::new("locked");
+    let key = "WypGonGEb3zEaAsvV1Pmoss6NvGkicR4zCac1aaDjsI=";
+    let locked = format!("\"ann\" \"SCRAM-SHA-256$100001:AA==${key}:{key}\"\n\"bob\" \"x\"\n");
+    let users = folder.write("users.txt", &locked);
+    let path = folder.write("a.ini", &ini(users.as_ref(), ""));
+    let old = read(&path).unwrap();
+    let new = read_again(&path, &old).unwrap();
+    for setup in [old, new] {
+        assert!(setup.userlist.find(b"ann").unwrap().is_empty(), "locked");
+        assert!(!setup.userlist.find(b"bob").unwrap().is_empty());
+    }
+}

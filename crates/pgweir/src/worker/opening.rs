@@ -142,7 +142,7 @@ impl Worker {
     fn dial_on(&mut self, mut dial: Dial) {
         let name = dial.conn;
         loop {
-            let socket = match dial.next(self.dials.keepalive) {
+            let socket = match dial.next(&self.dials.tcp) {
                 Ok(socket) => socket,
                 Err(Halt::Refused(why)) => return self.refuse(name, why),
                 Err(Halt::Scarce) => return self.put_off(Later::Tcp(dial)),

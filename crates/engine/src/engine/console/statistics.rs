@@ -1,12 +1,13 @@
-//! What the console counts itself, and the line of statistics in the log.
+//! What the console counts itself, and the line of statistics in the log and for a supervisor.
 //!
-//!     every stats_period, on worker 0 ──► Gather ──► every Report ──► `stats: …`
+//!     every stats_period, on worker 0 ──► Gather ──► every Report ──► `stats: …`, Status
 //!
 //! The line covers what has been counted since the one before, on all workers together.
 
 use super::Asker;
 use crate::admin::report::{Census, Table};
 use crate::admin::show;
+use crate::command::Command;
 use crate::engine::Engine;
 use crate::stats::{Counters, Window, Windows};
 use crate::time::Time;
@@ -35,8 +36,7 @@ impl Desk {
 impl Engine {
     /// When this worker has to write a line of statistics: one of them does, for all.
     pub(in crate::engine) fn next_statistics(&self) -> Time {
-        let writes = self.me.0 == 0 && self.setup.config.pgbouncer.log_stats;
-        if writes { self.desk.due } else { Time::NEVER }
+        if self.me.0 == 0 { self.desk.due } else { Time::NEVER }
     }
 
     pub(super) fn statistics_tick(&mut self, now: Time) {
@@ -53,7 +53,11 @@ impl Engine {
         let counters = census.in_all().counters;
         let before = std::mem::replace(&mut self.desk.logged, Window { at: now, counters });
         let counted = counters.since(&before.counters);
-        log::info!("{}", show::statistics_line(&counted, now.since(before.at)));
+        let line = show::statistics_line(&counted, now.since(before.at));
+        if self.setup.config.pgbouncer.log_stats {
+            log::info!("{line}");
+        }
+        self.commands.push_back(Command::Status { line });
     }
 
     /// Keeps the counters of all pools when a period is over.
