@@ -4,7 +4,9 @@
 
 mod busy;
 mod commands;
+mod extended;
 mod figures;
 mod login;
 mod seat;
+mod stats;
 mod world;
