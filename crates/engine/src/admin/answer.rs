@@ -22,13 +22,21 @@ pub(crate) struct Answer {
 pub(crate) enum Part {
     Notice(Text),
     /// A table and its tag.
-    Table(Sheet, &'static str),
+    Table(Sheet, Tag),
     /// The tag of what has been done.
     Done(String),
     /// There was nothing to do.
     Nothing,
     /// It was refused with this SQLSTATE.
     Refused(String, Text),
+}
+
+/// What ends a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tag {
+    Show,
+    /// With the number of rows.
+    Select,
 }
 
 /// What a notice or an error says.
@@ -65,11 +73,21 @@ impl Part {
                 let formats = Formats::default();
                 sheet::describe(sheet.columns(), &formats, out);
                 sheet.write(0..sheet.rows(), &formats, out);
-                write::command_complete(out, tag);
+                write::command_complete(out, &tag.text(sheet.rows()));
             }
             Self::Done(tag) => write::command_complete(out, tag),
             Self::Nothing => write::empty_query_response(out),
             Self::Refused(code, text) => write::error_report(out, &text.report("ERROR", code)),
+        }
+    }
+}
+
+impl Tag {
+    /// The tag behind so many rows.
+    pub(crate) fn text(self, rows: usize) -> String {
+        match self {
+            Self::Show => "SHOW".to_owned(),
+            Self::Select => format!("SELECT {rows}"),
         }
     }
 }
@@ -87,11 +105,11 @@ impl Text {
 
 /// The answer to SHOW.
 pub(crate) fn table(sheet: Sheet) -> Answer {
-    tagged(sheet, "SHOW")
+    tagged(sheet, Tag::Show)
 }
 
 /// A table with another tag.
-pub(crate) fn tagged(sheet: Sheet, tag: &'static str) -> Answer {
+pub(crate) fn tagged(sheet: Sheet, tag: Tag) -> Answer {
     Answer::of(Part::Table(sheet, tag))
 }
 

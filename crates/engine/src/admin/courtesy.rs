@@ -7,7 +7,7 @@
 //! There are no transactions on the console: the session only remembers that one was begun, because
 //! drivers look at the status that ReadyForQuery tells. Knows neither commands nor rights.
 
-use super::answer::{self, Answer};
+use super::answer::{self, Answer, Tag};
 use super::sheet::Type::{Int4, Text};
 use super::sheet::{Column, Sheet};
 
@@ -34,7 +34,7 @@ pub(crate) struct Constant {
     text: &'static str,
     columns: &'static [Column],
     value: Value,
-    tag: &'static str,
+    tag: Tag,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -101,6 +101,7 @@ fn exact(folded: &str) -> Option<Courtesy> {
         "discard all" => Some(Courtesy::DiscardAll),
         "reset all" => Some(Courtesy::Nothing("RESET")),
         "close all" => Some(Courtesy::Nothing("CLOSE CURSOR ALL")),
+        "set session authorization default" => Some(Courtesy::Nothing("SET")),
         "unlisten *" => Some(Courtesy::Nothing("UNLISTEN")),
         _ => CONSTANTS.iter().find(|known| known.text == folded).map(Courtesy::Constant),
     }
@@ -174,31 +175,31 @@ const CONSTANTS: &[Constant] = &[
         text: "select 1",
         columns: &[("?column?", Int4)],
         value: Value::Number(1),
-        tag: "SELECT 1",
+        tag: Tag::Select,
     },
     Constant {
         text: "select version()",
         columns: &[("version", Text)],
         value: Value::Version,
-        tag: "SELECT 1",
+        tag: Tag::Select,
     },
     Constant {
         text: "select pg_catalog.version()",
         columns: &[("version", Text)],
         value: Value::Version,
-        tag: "SELECT 1",
+        tag: Tag::Select,
     },
     Constant {
         text: "select pg_advisory_unlock_all()",
         columns: &[("pg_advisory_unlock_all", Text)],
         value: Value::Text(""),
-        tag: "SELECT 1",
+        tag: Tag::Select,
     },
     Constant {
         text: "show transaction isolation level",
         columns: &[("transaction_isolation", Text)],
         value: Value::Text("read committed"),
-        tag: "SHOW",
+        tag: Tag::Show,
     },
 ];
 

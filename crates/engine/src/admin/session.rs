@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::answer::{self, Answer, Part};
+use super::answer::{self, Answer, Part, Tag};
 use super::courtesy::Courtesy;
 use super::sheet::{self, Format, Formats, Sheet};
 use super::statement::Statement;
@@ -54,7 +54,7 @@ enum Progress {
     /// It has been, and had no rows.
     Over,
     /// So many of its rows have been sent; then comes its tag.
-    Rows { sheet: Sheet, sent: usize, tag: &'static str },
+    Rows { sheet: Sheet, sent: usize, tag: Tag },
 }
 
 /// What comes of a message of the extended protocol.
@@ -250,13 +250,15 @@ impl Console {
         let portal = self.portals.get_mut(name);
         match (part, portal) {
             (Part::Table(sheet, tag), Some(portal)) => {
-                portal.progress = Progress::Rows { sheet: sheet.clone(), sent: 0, tag };
+                portal.progress = Progress::Rows { sheet: sheet.clone(), sent: 0, tag: *tag };
                 portal.go_on(most, out);
             }
             (Part::Refused(..), _) => {
                 part.write(out);
                 self.phase = Phase::Skipping;
             }
+            // PostgreSQL: nothing may be done as often as one likes.
+            (Part::Nothing, _) => part.write(out),
             (_, portal) => {
                 part.write(out);
                 if let Some(portal) = portal {
@@ -298,7 +300,7 @@ impl Portal {
         if most > 0 && count == most {
             write::portal_suspended(out);
         } else {
-            write::command_complete(out, tag);
+            write::command_complete(out, &tag.text(count));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The bytes of an answer to a Query, read back with the views of a client.
 
-use super::{Answer, done, error, nothing, notice, refusal, table, tagged};
+use super::{Answer, Tag, done, error, nothing, notice, refusal, table, tagged};
 use crate::admin::sheet::Sheet;
 use crate::admin::sheet::Type::{Int4, Text};
 use wire::Fields;
@@ -32,7 +32,7 @@ fn a_table() {
     let mut sheet = Sheet::new(&[("name", Text), ("size", Int4)]);
     sheet.text("a").number(7_u32).end_row();
     sheet.text("b").null().end_row();
-    assert_eq!(tags(&tagged(sheet.clone(), "SELECT 2")), "TDDC");
+    assert_eq!(tags(&tagged(sheet.clone(), Tag::Select)), "TDDC");
     let bytes = bytes(&table(sheet));
     let messages = messages(&bytes);
     let columns: Vec<_> = row_description(messages[0].1)

@@ -29,6 +29,7 @@ fn resets() {
     check("reset all", Nothing("RESET"));
     check("CLOSE ALL", Nothing("CLOSE CURSOR ALL"));
     check("UNLISTEN *", Nothing("UNLISTEN"));
+    check("SET SESSION AUTHORIZATION DEFAULT", Nothing("SET"));
     check("DEALLOCATE ALL", Deallocate(None));
     check("DEALLOCATE PREPARE ALL", Deallocate(None));
     check("DEALLOCATE s1", Deallocate(Some("s1".into())));

@@ -16,7 +16,7 @@ impl Engine {
         Memory {
             clients: stock(size_of::<Client>(), self.clients.len(), self.clients.spare()),
             servers: stock(size_of::<Server>(), self.servers.len(), self.servers.spare()),
-            pools: stock(size_of::<Pool>(), self.pools.len(), 0),
+            pools: stock(size_of::<Pool>(), self.pools.len(), self.pools.spare()),
             requests: stock(REQUEST_SIZE, requests, 0),
             blocks: stock(BLOCK_SIZE, self.shelf.out(), self.shelf.spare()),
             params: stock(size_of::<Params>(), params, 0),
