@@ -220,3 +220,6 @@ pub(crate) const UNSUPPORTED: &str = "is not supported yet";
 
 /// SUSPEND does not exist.
 const SUSPENDED: (&str, bool) = ("suspended", false);
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,7 @@ impl Facts<'_> {
         let settings = &self.setup.config.pgbouncer;
         let figures = census.by_database();
         let servers = self.servers_by(census, |key| &key.database);
+        let paused: BTreeSet<&str> = self.paused.iter().map(|name| &**name).collect();
         for name in names(self.setup, census) {
             let clients = figures.get(name).map_or(0, |figures| figures.clients.logged_in());
             let entry = route::entry(self.setup, name).filter(|_| name != CONSOLE);
@@ -47,8 +48,7 @@ impl Facts<'_> {
             sheet.number(servers.get(name).copied().unwrap_or_default());
             sheet.number(most_clients.unwrap_or(settings.max_db_client_connections));
             sheet.number(clients);
-            let paused = self.paused.iter().any(|paused| &**paused == name);
-            sheet.number(u32::from(paused)).number(DISABLED).end_row();
+            sheet.number(u32::from(paused.contains(name))).number(DISABLED).end_row();
         }
     }
 
