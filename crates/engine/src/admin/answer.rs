@@ -10,6 +10,7 @@
 use wire::{Report, sqlstate, write};
 
 use super::sheet::{self, Formats, Sheet};
+use crate::reason::sqlstate_of_ours;
 
 /// The answer to what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,6 +50,16 @@ pub(crate) struct Text {
 impl Answer {
     fn of(part: Part) -> Self {
         Self { parts: vec![part] }
+    }
+
+    /// The same, with the SQLSTATE of PgBouncer's errors where that is wanted.
+    pub(crate) fn coded(mut self, legacy: bool) -> Self {
+        for part in &mut self.parts {
+            if let Part::Refused(code, _) = part {
+                *code = sqlstate_of_ours(code, legacy).to_owned();
+            }
+        }
+        self
     }
 
     /// Appends what a Query is answered with, ReadyForQuery excepted.

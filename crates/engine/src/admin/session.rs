@@ -64,6 +64,8 @@ pub(crate) enum Heard {
     Reply(Vec<u8>),
     /// This has to be done; its answer is then given to [`Console::reply`].
     Run(Arc<Statement>),
+    /// It is refused; the refusal is then given to [`Console::refuse`].
+    Refused(Answer),
 }
 
 impl Console {
@@ -145,7 +147,7 @@ impl Console {
             tag::CLOSE => self.close(body).map(Heard::Reply),
             _ => self.execute(body),
         };
-        heard.unwrap_or_else(|refusal| Heard::Reply(self.refuse(&refusal)))
+        heard.unwrap_or_else(Heard::Refused)
     }
 
     fn parse(&mut self, body: &[u8]) -> Result<Vec<u8>, Answer> {

@@ -159,7 +159,7 @@ impl Engine {
             (frontend::FLUSH | frontend::COPY_DATA | frontend::COPY_DONE, _)
             | (frontend::COPY_FAIL, _) => {}
             (_, _) if head.total as usize > QUERY_MAX => {
-                self.console_refuses(id, &answer::refusal(TOO_LONG));
+                self.console_refuses(id, answer::refusal(TOO_LONG));
             }
             _ => {
                 let Some(message) = rest.get(..head.total as usize) else {

@@ -134,6 +134,17 @@ fn rights_are_the_same() {
 }
 
 #[test]
+fn codes_are_postgresqls_unless_pgbouncers_are_wanted() {
+    for (legacy, code) in [(0, "26000"), (1, "08P01")] {
+        let mut world = World::new(1, &format!("{INI}legacy_sqlstate = {legacy}\n"), USERS);
+        let owner = world.owner(0);
+        world.say(owner, &bytes(|out| write::bind(out, b"", b"s", &[], &[], &[])));
+        let text = "prepared statement \"s\" does not exist";
+        assert_eq!(world.lines(owner), [format!("ERROR {code} {text}")]);
+    }
+}
+
+#[test]
 fn binary_results() {
     let mut world = World::new(1, INI, USERS);
     let owner = world.owner(0);

@@ -4,6 +4,7 @@
 
 mod busy;
 mod commands;
+mod configured;
 mod extended;
 mod figures;
 mod login;

@@ -19,6 +19,7 @@ fn say(console: &mut Console, build: impl FnOnce(&mut Vec<u8>)) -> String {
     match console.hear(message[0], frame::body(&message)) {
         Heard::Reply(bytes) => tags(&bytes),
         Heard::Run(_) => "!".to_owned(),
+        Heard::Refused(refusal) => tags(&console.refuse(&refusal)),
     }
 }
 
@@ -130,7 +131,7 @@ fn what_is_refused() {
     refused(&mut console, "08P01", |out| write::bind(out, b"", b"t", &[], &[], &[0; 3]));
     // What is malformed, and names that are too long.
     for tag in *b"PBDEC" {
-        assert!(matches!(console.hear(tag, b""), Heard::Reply(bytes) if tags(&bytes) == "08P01"));
+        assert_eq!(say(&mut console, |out| out.extend_from_slice(&[tag, 0, 0, 0, 4])), "08P01");
     }
     assert_eq!(parse(&mut console, &"x".repeat(256), "RELOAD"), "53000");
     // What was done cannot be done again, and what exists is not made again.

@@ -4,7 +4,7 @@
 //! has a pool. The console is one of them (PgBouncer). Limits are those that count: the entry's
 //! own, else the setting.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use config::{Database, PoolMode};
 
@@ -12,7 +12,6 @@ use super::{CONSOLE_SIZE, Facts};
 use crate::admin::report::Census;
 use crate::admin::sheet::Type::{Int4, Text};
 use crate::admin::sheet::{Column, Sheet};
-use crate::mail::PoolKey;
 use crate::pool::route::{self, CONSOLE};
 use crate::setup::Setup;
 use crate::time::SECOND;
@@ -33,7 +32,6 @@ impl Facts<'_> {
     pub(super) fn databases(&self, sheet: &mut Sheet, census: &Census) {
         let settings = &self.setup.config.pgbouncer;
         let figures = census.by_database();
-        let servers = self.servers_by(census, |key| &key.database);
         let paused: BTreeSet<&str> = self.paused.iter().map(|name| &**name).collect();
         for name in names(self.setup, census) {
             let clients = figures.get(name).map_or(0, |figures| figures.clients.logged_in());
@@ -45,7 +43,7 @@ impl Facts<'_> {
             let most = entry.and_then(|entry| entry.max_db_connections);
             let most_clients = entry.and_then(|entry| entry.max_db_client_connections);
             sheet.number(most.unwrap_or(settings.max_db_connections));
-            sheet.number(servers.get(name).copied().unwrap_or_default());
+            sheet.number(self.ledger.open_of_database(name));
             sheet.number(most_clients.unwrap_or(settings.max_db_client_connections));
             sheet.number(clients);
             sheet.number(u32::from(paused.contains(name))).number(DISABLED).end_row();
@@ -72,19 +70,6 @@ impl Facts<'_> {
         sheet.number(CONSOLE_SIZE).number(0_u32).number(0_u32);
         sheet.number(settings.server_lifetime / SECOND);
         sheet.text(PoolMode::Statement.as_str()).null();
-    }
-
-    /// The servers by one half of their pool's name, those under way between two workers included.
-    pub(super) fn servers_by<'a>(
-        &self,
-        census: &'a Census,
-        half: impl Fn(&'a PoolKey) -> &'a str,
-    ) -> BTreeMap<&'a str, u32> {
-        let mut servers = BTreeMap::new();
-        for key in census.pools.keys().filter(|key| *key.database != *CONSOLE) {
-            *servers.entry(half(key)).or_default() += self.ledger.open(key);
-        }
-        servers
     }
 }
 

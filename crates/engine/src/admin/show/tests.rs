@@ -26,7 +26,7 @@ fn setup() -> Setup {
     let list: String = (0..MANY).map(|number| format!("\"user{number}\" \"\"\n")).collect();
     let (userlist, _) = auth::Userlist::parse(list.as_bytes());
     let config = Config { databases, users, ..Config::default() };
-    Setup { config, userlist: Arc::new(userlist), version: "".into(), uid: 1000 }
+    Setup { config, userlist: Arc::new(userlist), version: "".into(), uid: 1000, host: "".into() }
 }
 
 /// A pool for each database and its user.

@@ -26,7 +26,6 @@ impl Facts<'_> {
 
     pub(super) fn users(&self, sheet: &mut Sheet, census: &Census) {
         let settings = &self.setup.config.pgbouncer;
-        let servers = self.servers_by(census, |key| &key.user);
         for name in self.user_names(census) {
             let user = self.setup.config.user(&name);
             let most = user.and_then(|user| user.max_user_connections);
@@ -36,7 +35,7 @@ impl Facts<'_> {
             sheet.text(&padded(user.and_then(|user| user.reserve_pool_size)));
             sheet.text_or_null(user.and_then(|user| user.pool_mode).map(PoolMode::as_str));
             sheet.number(most.unwrap_or(settings.max_user_connections));
-            sheet.number(servers.get(&*name).copied().unwrap_or_default());
+            sheet.number(self.ledger.open_of_user(&name));
             sheet.number(most_clients.unwrap_or(settings.max_user_client_connections));
             sheet.number(census.users.get(&name).copied().unwrap_or_default()).end_row();
         }

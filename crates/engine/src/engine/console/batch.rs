@@ -20,6 +20,7 @@ impl Engine {
         match console.hear(tag, body) {
             Heard::Reply(bytes) => self.console_sends(id, &bytes),
             Heard::Run(statement) => self.console_runs(id, &statement, now),
+            Heard::Refused(refusal) => self.console_refuses(id, refusal),
         }
     }
 
@@ -30,9 +31,10 @@ impl Engine {
     }
 
     /// Refuses a message of a batch.
-    pub(super) fn console_refuses(&mut self, id: Id<Client>, refusal: &Answer) {
+    pub(super) fn console_refuses(&mut self, id: Id<Client>, refusal: Answer) {
+        let refusal = refusal.coded(self.setup.config.pgbouncer.legacy_sqlstate);
         let Some(console) = self.console(id) else { return };
-        let bytes = console.refuse(refusal);
+        let bytes = console.refuse(&refusal);
         self.console_sends(id, &bytes);
     }
 
