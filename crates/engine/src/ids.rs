@@ -123,6 +123,11 @@ impl<T> Slab<T> {
         self.entries.len() - self.free.len()
     }
 
+    /// The number of slots that are free to be used again.
+    pub(crate) fn spare(&self) -> usize {
+        self.free.len()
+    }
+
     pub(crate) fn insert(&mut self, value: T) -> Id<T> {
         let index = self.free.pop().unwrap_or_else(|| {
             self.entries.push(Entry { generation: 0, value: None });

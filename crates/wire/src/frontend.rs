@@ -128,6 +128,49 @@ pub struct Bind<'a> {
     pub rest: &'a [u8],
 }
 
+impl<'a> Bind<'a> {
+    /// Reads what follows the names: how many values there are, and the formats of the results.
+    pub fn values(&self) -> Result<(u16, Formats<'a>), Malformed> {
+        let mut cursor = Cursor::new(self.rest);
+        for _ in 0..cursor.u16()? {
+            cursor.i16()?;
+        }
+        let count = cursor.u16()?;
+        for _ in 0..count {
+            cursor.value()?;
+        }
+        let formats = cursor.u16()?;
+        let results = Formats { cursor };
+        for _ in 0..formats {
+            cursor.i16()?;
+        }
+        cursor.end()?;
+        Ok((count, results))
+    }
+}
+
+/// The formats that a Bind wants its results in, 0 for text and 1 for binary: none for all text,
+/// one for all alike, or one for each column.
+#[derive(Debug, Clone)]
+pub struct Formats<'a> {
+    cursor: Cursor<'a>,
+}
+
+impl Iterator for Formats<'_> {
+    type Item = i16;
+
+    fn next(&mut self) -> Option<i16> {
+        self.cursor.i16().ok()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = self.cursor.rest().as_chunks::<2>().0.len();
+        (count, Some(count))
+    }
+}
+
+impl ExactSizeIterator for Formats<'_> {}
+
 /// A question what a statement or portal looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Describe<'a> {

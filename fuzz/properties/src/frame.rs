@@ -76,6 +76,9 @@ fn check_frontend(padded: &[u8]) {
         assert_within(body, found.rest);
         let whole = [found.portal, b"\0", found.statement, b"\0", found.rest].concat();
         assert_eq!(whole, body);
+        if let Ok((_, formats)) = found.values() {
+            assert_eq!(formats.len(), formats.count());
+        }
     }
 }
 

@@ -175,29 +175,4 @@ def large_objects(conninfo):
         conn.execute("SELECT lo_unlink(%s)", [oid])
 
 
-def console(conninfo):
-    with psycopg.connect(conninfo, autocommit=True, cursor_factory=psycopg.ClientCursor) as conn:
-        assert conn.execute("SHOW VERSION").fetchone()[0].startswith("PgBouncer 1.25")
-        cursor = conn.execute("SHOW POOLS")
-        names = [column.name for column in cursor.description]
-        assert names[:4] == ["database", "user", "cl_active", "cl_waiting"], names
-        assert all(isinstance(row[2], int) for row in cursor), "counts are integers"
-        try:
-            conn.execute("nonsense")
-        except psycopg.errors.ProtocolViolation:
-            pass
-        assert conn.execute("SHOW STATE").fetchall()
-    with psycopg.connect(conninfo, autocommit=True) as conn:
-        # This cursor speaks the extended protocol.
-        try:
-            conn.execute("SHOW %s", ["VERSION"])
-        except psycopg.Error:
-            pass
-        else:
-            raise AssertionError("no error")
-        assert not conn.broken
-        client = psycopg.ClientCursor(conn)
-        assert client.execute("SHOW VERSION").fetchone()
-
-
 globals()[sys.argv[1]](sys.argv[2])

@@ -12,6 +12,7 @@
 
 mod cancel;
 mod console;
+mod console_tools;
 mod copy;
 mod extended;
 mod followers;

@@ -1,155 +1,152 @@
-//! What the console sends, as bytes.
+//! What the console answers, and as which messages.
 //!
-//!     we ──► RowDescription, DataRow…, CommandComplete, ReadyForQuery
-//!     we ──► NoticeResponse, CommandComplete, ReadyForQuery
-//!     we ──► ErrorResponse, ReadyForQuery
+//!     a command ──► Answer: tables, tags, a notice, or an error
+//!     Query   ──► RowDescription, DataRow…, CommandComplete   or ErrorResponse, ReadyForQuery
+//!     Execute ──► DataRow…, CommandComplete or PortalSuspended   or ErrorResponse
 //!
-//! All values are text, whatever type a column is declared with (PgBouncer). Does not know any
-//! table.
+//! The former is written here, the latter by the session, which knows its portals. Does not know
+//! what is answered.
 
-use wire::{Report, TransactionStatus, sqlstate, write};
+use wire::{Report, sqlstate, write};
 
-/// The type that a column is declared with.
+use super::sheet::{self, Formats, Sheet};
+use crate::reason::sqlstate_of_ours;
+
+/// The answer to what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Answer {
+    pub(crate) parts: Vec<Part>,
+}
+
+/// One part of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    Notice(Text),
+    /// A table and its tag.
+    Table(Sheet, Tag),
+    /// The tag of what has been done.
+    Done(String),
+    /// There was nothing to do.
+    Nothing,
+    /// It was refused with this SQLSTATE.
+    Refused(String, Text),
+}
+
+/// What ends a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Type {
-    Text,
-    Int4,
-    Numeric,
+pub(crate) enum Tag {
+    Show,
+    /// With the number of rows.
+    Select,
 }
 
-/// Name and type of a column.
-pub(crate) type Column = (&'static str, Type);
-
-/// A table under way: rows are added cell by cell.
-pub(crate) struct Sheet {
-    columns: usize,
-    out: Vec<u8>,
-    /// The values of the current row, one after the other, and where each ends; `None` is a null.
-    values: Vec<u8>,
-    ends: Vec<Option<usize>>,
+/// What a notice or an error says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Text {
+    message: String,
+    detail: Option<String>,
 }
 
-impl Sheet {
-    pub(crate) fn new(columns: &[Column]) -> Self {
-        let described: Vec<_> = columns.iter().map(|(name, kind)| kind.describe(name)).collect();
-        let mut out = Vec::new();
-        write::row_description(&mut out, &described);
-        Self { columns: columns.len(), out, values: Vec::new(), ends: Vec::new() }
+impl Answer {
+    fn of(part: Part) -> Self {
+        Self { parts: vec![part] }
     }
 
-    pub(crate) fn bytes(&mut self, value: &[u8]) -> &mut Self {
-        self.values.extend_from_slice(value);
-        self.ends.push(Some(self.values.len()));
+    /// The same, with the SQLSTATE of PgBouncer's errors where that is wanted.
+    pub(crate) fn coded(mut self, legacy: bool) -> Self {
+        for part in &mut self.parts {
+            if let Part::Refused(code, _) = part {
+                *code = sqlstate_of_ours(code, legacy).to_owned();
+            }
+        }
         self
     }
 
-    pub(crate) fn text(&mut self, value: &str) -> &mut Self {
-        self.bytes(value.as_bytes())
-    }
-
-    pub(crate) fn number(&mut self, value: impl Into<u64>) -> &mut Self {
-        self.text(&value.into().to_string())
-    }
-
-    pub(crate) fn null(&mut self) -> &mut Self {
-        self.ends.push(None);
-        self
-    }
-
-    pub(crate) fn text_or_null(&mut self, value: Option<&str>) -> &mut Self {
-        match value {
-            Some(value) => self.text(value),
-            None => self.null(),
+    /// Appends what a Query is answered with, ReadyForQuery excepted.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        for part in &self.parts {
+            part.write(out);
         }
     }
-
-    /// Ends the current row.
-    pub(crate) fn end_row(&mut self) {
-        debug_assert_eq!(self.ends.len(), self.columns, "a row has a value for each column");
-        let mut start = 0;
-        let row: Vec<Option<&[u8]>> = self
-            .ends
-            .iter()
-            .map(|end| {
-                let end = (*end)?;
-                let value = self.values.get(start..end);
-                start = end;
-                value
-            })
-            .collect();
-        write::data_row(&mut self.out, &row);
-        self.values.clear();
-        self.ends.clear();
-    }
-
-    /// The whole answer to SHOW.
-    pub(crate) fn finish(self) -> Vec<u8> {
-        let mut out = self.out;
-        complete(&mut out, "SHOW");
-        out
-    }
 }
 
-impl Type {
-    /// What RowDescription says: name, type oid and size (PostgreSQL's `pg_type`).
-    fn describe(self, name: &str) -> (&str, u32, i16) {
+impl Part {
+    /// Appends its messages; a table is described and whole.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Text => (name, 25, -1),
-            Self::Int4 => (name, 23, 4),
-            Self::Numeric => (name, 1700, -1),
+            Self::Notice(text) => {
+                write::notice_response(
+                    out,
+                    &text.report("NOTICE", sqlstate::SUCCESSFUL_COMPLETION),
+                );
+            }
+            Self::Table(sheet, tag) => {
+                let formats = Formats::default();
+                sheet::describe(sheet.columns(), &formats, out);
+                sheet.write(0..sheet.rows(), &formats, out);
+                write::command_complete(out, &tag.text(sheet.rows()));
+            }
+            Self::Done(tag) => write::command_complete(out, tag),
+            Self::Nothing => write::empty_query_response(out),
+            Self::Refused(code, text) => write::error_report(out, &text.report("ERROR", code)),
         }
     }
+}
+
+impl Tag {
+    /// The tag behind so many rows.
+    pub(crate) fn text(self, rows: usize) -> String {
+        match self {
+            Self::Show => "SHOW".to_owned(),
+            Self::Select => format!("SELECT {rows}"),
+        }
+    }
+}
+
+impl Text {
+    fn new(message: &str, detail: Option<&str>) -> Self {
+        Self { message: message.to_owned(), detail: detail.map(str::to_owned) }
+    }
+
+    fn report<'a>(&'a self, severity: &'a str, code: &'a str) -> Report<'a> {
+        let (message, detail) = (&self.message, self.detail.as_deref());
+        Report { severity, code, message, detail, hint: None }
+    }
+}
+
+/// The answer to SHOW.
+pub(crate) fn table(sheet: Sheet) -> Answer {
+    tagged(sheet, Tag::Show)
+}
+
+/// A table with another tag.
+pub(crate) fn tagged(sheet: Sheet, tag: Tag) -> Answer {
+    Answer::of(Part::Table(sheet, tag))
 }
 
 /// The answer to a command without rows.
-pub(crate) fn done(tag: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    complete(&mut out, tag);
-    out
+pub(crate) fn done(tag: &str) -> Answer {
+    Answer::of(Part::Done(tag.to_owned()))
+}
+
+/// The answer to nothing.
+pub(crate) fn nothing() -> Answer {
+    Answer::of(Part::Nothing)
 }
 
 /// A notice, then the end of the answer with this tag.
-pub(crate) fn notice(message: &str, detail: Option<&str>, tag: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let code = sqlstate::SUCCESSFUL_COMPLETION;
-    let report = Report { severity: "NOTICE", code, message, detail, hint: None };
-    write::notice_response(&mut out, &report);
-    complete(&mut out, tag);
-    out
+pub(crate) fn notice(message: &str, detail: Option<&str>, tag: &str) -> Answer {
+    Answer { parts: vec![Part::Notice(Text::new(message, detail)), Part::Done(tag.to_owned())] }
 }
 
 /// The answer to a command that is refused.
-pub(crate) fn refusal(message: &str) -> Vec<u8> {
+pub(crate) fn refusal(message: &str) -> Answer {
     error(sqlstate::PROTOCOL_VIOLATION, message, None)
 }
 
 /// The answer to a command that has failed in this way.
-pub(crate) fn error(code: &str, message: &str, detail: Option<&str>) -> Vec<u8> {
-    let mut out = Vec::new();
-    report(&mut out, code, message, detail);
-    ready(&mut out);
-    out
-}
-
-/// An error in a batch, which ends with the ReadyForQuery of its Sync.
-pub(crate) fn refused_message(message: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    report(&mut out, sqlstate::PROTOCOL_VIOLATION, message, None);
-    out
-}
-
-/// Appends a ReadyForQuery.
-pub(crate) fn ready(out: &mut Vec<u8>) {
-    write::ready_for_query(out, TransactionStatus::Idle);
-}
-
-fn report(out: &mut Vec<u8>, code: &str, message: &str, detail: Option<&str>) {
-    write::error_report(out, &Report { severity: "ERROR", code, message, detail, hint: None });
-}
-
-fn complete(out: &mut Vec<u8>, tag: &str) {
-    write::command_complete(out, tag);
-    ready(out);
+pub(crate) fn error(code: &str, message: &str, detail: Option<&str>) -> Answer {
+    Answer::of(Part::Refused(code.to_owned(), Text::new(message, detail)))
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 //!     CMD [ARG] [;]      words of [0-9A-Za-z_], or "quoted"; SELECT is another name of SHOW
 //!     SET key (= | TO) value [;]
 //!
-//! One command in each query, and nothing else: comments and SQL are errors (PgBouncer). Knows what
-//! a command is called, not what it does or who may say it.
+//! One command in each query, and nothing else: SQL is an error (PgBouncer). Comments have been
+//! taken out before. Knows what a command is called, not what it does or who may say it.
 
 use std::sync::Arc;
 
+use super::sheet::Column;
+use super::sheet::Type::Text;
 use crate::command::Shutdown;
 
 /// A command that has been understood.
@@ -34,22 +36,29 @@ pub(crate) enum Command {
 /// A table that can be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
+    ActiveSockets,
     Clients,
     Config,
     Databases,
+    DnsHosts,
+    DnsZones,
+    /// Refused to everybody: it would show secrets.
+    Fds,
     Help,
     Lists,
+    Mem,
     /// One of the parameters that drivers ask for after login.
     Parameter(&'static Parameter),
+    PeerPools,
+    Peers,
     Pools,
     Servers,
+    Sockets,
     State,
     Stats,
     StatsAverages,
     StatsTotals,
     Totals,
-    /// A table of PgBouncer's that is not supported.
-    Unsupported(&'static str),
     Users,
     Version,
 }
@@ -57,7 +66,8 @@ pub(crate) enum Show {
 /// A parameter of PostgreSQL's that the console pretends to have (PgBouncer).
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Parameter {
-    pub(crate) name: &'static str,
+    /// One column, with the name of the parameter.
+    pub(crate) columns: &'static [Column],
     pub(crate) value: &'static str,
 }
 
@@ -143,15 +153,22 @@ fn shutdown(how: Option<&str>) -> Option<Shutdown> {
 }
 
 fn show(what: &str) -> Option<Show> {
-    let unsupported = || UNSUPPORTED_SHOWS.iter().find(|name| name.eq_ignore_ascii_case(what));
     match what {
+        "active_sockets" => Some(Show::ActiveSockets),
         "clients" => Some(Show::Clients),
         "config" => Some(Show::Config),
         "databases" => Some(Show::Databases),
+        "dns_hosts" => Some(Show::DnsHosts),
+        "dns_zones" => Some(Show::DnsZones),
+        "fds" => Some(Show::Fds),
         "help" => Some(Show::Help),
         "lists" => Some(Show::Lists),
+        "mem" => Some(Show::Mem),
+        "peer_pools" => Some(Show::PeerPools),
+        "peers" => Some(Show::Peers),
         "pools" => Some(Show::Pools),
         "servers" => Some(Show::Servers),
+        "sockets" => Some(Show::Sockets),
         "state" => Some(Show::State),
         "stats" => Some(Show::Stats),
         "stats_averages" => Some(Show::StatsAverages),
@@ -159,14 +176,12 @@ fn show(what: &str) -> Option<Show> {
         "totals" => Some(Show::Totals),
         "users" => Some(Show::Users),
         "version" => Some(Show::Version),
-        _ => parameter(what)
-            .map(Show::Parameter)
-            .or_else(|| unsupported().map(|name| Show::Unsupported(name))),
+        _ => parameter(what).map(Show::Parameter),
     }
 }
 
 fn parameter(name: &str) -> Option<&'static Parameter> {
-    PARAMETERS.iter().find(|parameter| parameter.name == name)
+    PARAMETERS.iter().find(|parameter| parameter.columns.iter().any(|(known, _)| *known == name))
 }
 
 /// What is left of a query.
@@ -246,18 +261,17 @@ const VALUE_MAX: usize = 255;
 const ECHO_MAX: usize = 500;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "client_encoding", value: "UTF-8" },
-    Parameter { name: "default_transaction_isolation", value: "read committed" },
-    Parameter { name: "standard_conforming_strings", value: "on" },
-    Parameter { name: "datestyle", value: "ISO" },
-    Parameter { name: "timezone", value: "GMT" },
+    Parameter { columns: &[("client_encoding", Text)], value: "UTF-8" },
+    Parameter { columns: &[("default_transaction_isolation", Text)], value: "read committed" },
+    Parameter { columns: &[("standard_conforming_strings", Text)], value: "on" },
+    Parameter { columns: &[("datestyle", Text)], value: "ISO" },
+    Parameter { columns: &[("timezone", Text)], value: "GMT" },
+    // Not PgBouncer's: libpq asks for it when `target_session_attrs` is set.
+    Parameter { columns: &[("transaction_read_only", Text)], value: "off" },
 ];
 
 const UNSUPPORTED: &[&str] =
     &["DISABLE", "ENABLE", "KILL", "KILL_CLIENT", "RECONNECT", "SUSPEND", "WAIT_CLOSE"];
-
-const UNSUPPORTED_SHOWS: &[&str] =
-    &["ACTIVE_SOCKETS", "DNS_HOSTS", "DNS_ZONES", "FDS", "MEM", "PEERS", "PEER_POOLS", "SOCKETS"];
 
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,23 @@
 //! The console: what may be said to the pooler itself, and what it answers.
 //!
 //!     login to the database `pgbouncer` ──► rights ──► welcome
-//!     Query ──► grammar: a command ──► permits? ──► show: a table, or an act of the switchboard
+//!     Query, Parse … ──► session ──► statement: a courtesy, or a command of the grammar
+//!     a command ──► permits? ──► show: a table, or an act of the switchboard ──► answer
 //!
 //! Knows no connections and no pools: the switchboard acts, and brings the figures that are shown.
 
 pub(crate) mod answer;
 mod calendar;
+mod courtesy;
 pub(crate) mod grammar;
 pub(crate) mod report;
+mod session;
+mod sheet;
 pub(crate) mod show;
+mod statement;
+
+pub(crate) use session::{Console, Heard};
+pub(crate) use statement::Statement;
 
 use config::Settings;
 use wire::{TransactionStatus, write};
@@ -17,6 +25,7 @@ use wire::{TransactionStatus, write};
 use crate::command::{Peer, Ticket};
 use crate::setup::Setup;
 use crate::time::Time;
+use answer::Answer;
 use grammar::{Command, Show};
 
 /// The user that the owner of the process is on the console (PgBouncer).
@@ -28,18 +37,12 @@ pub(crate) const QUERY_MAX: usize = 1024 * 1024;
 /// When so many bytes are kept of what a client says before it has its answer, reading stops.
 pub(crate) const KEPT_MAX: usize = 16 * 1024;
 
-/// A console session.
-pub(crate) struct Console {
-    pub(crate) rights: Rights,
-    pub(crate) phase: Phase,
-}
-
 /// What the session is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// It takes the next command.
     Ready,
-    /// A message of the extended protocol was refused: nothing is heard up to Sync.
+    /// Something in a batch of the extended protocol was refused: nothing is heard up to Sync.
     Skipping,
     /// A command is being carried out since `since`.
     Waiting { ticket: Ticket, since: Time },
@@ -52,18 +55,6 @@ pub(crate) enum Rights {
     Admin,
     /// What only shows.
     Stats,
-}
-
-impl Console {
-    pub(crate) fn new(rights: Rights) -> Self {
-        Self { rights, phase: Phase::Ready }
-    }
-
-    /// Whether it hears its client now: the last command has been answered, and the answer has been
-    /// taken.
-    pub(crate) fn listens(&self, is_taken: bool) -> bool {
-        is_taken && !matches!(self.phase, Phase::Waiting { .. })
-    }
 }
 
 impl Rights {
@@ -92,8 +83,8 @@ impl Rights {
         match self {
             Self::Admin => true,
             Self::Stats => match command {
-                Command::Show(Show::Unsupported(name)) => *name != "FDS",
-                Command::Show(_) | Command::SetParameter => true,
+                Command::Show(show) => *show != Show::Fds,
+                Command::SetParameter => true,
                 _ => false,
             },
         }
@@ -126,14 +117,15 @@ pub(crate) fn welcome(version: &str, key: u64) -> Vec<u8> {
 }
 
 /// The answer to SHOW HELP.
-pub(crate) fn help() -> Vec<u8> {
+pub(crate) fn help() -> Answer {
     answer::notice("Console usage", Some(HELP), "SHOW")
 }
 
 const HELP: &str = "
-SHOW CLIENTS | SERVERS | POOLS | DATABASES | USERS | LISTS
+SHOW CLIENTS | SERVERS | SOCKETS | ACTIVE_SOCKETS
+SHOW POOLS | PEER_POOLS | DATABASES | PEERS | USERS | LISTS
 SHOW STATS | STATS_TOTALS | STATS_AVERAGES | TOTALS
-SHOW CONFIG | STATE | VERSION | HELP
+SHOW CONFIG | STATE | VERSION | MEM | DNS_HOSTS | DNS_ZONES | HELP
 PAUSE [database]
 RESUME [database]
 RELOAD

@@ -23,6 +23,8 @@ pub enum Table {
     Clients,
     /// The servers, one by one.
     Servers,
+    /// Both, those that log in included.
+    Sockets,
 }
 
 /// One worker's part of a table.
@@ -30,7 +32,7 @@ pub enum Table {
 pub enum Part {
     /// Of [`Table::Pools`].
     Pools(Census),
-    /// Of [`Table::Clients`] or [`Table::Servers`].
+    /// Of [`Table::Clients`], [`Table::Servers`] or [`Table::Sockets`].
     Sockets(Vec<Socket>),
 }
 
@@ -40,10 +42,33 @@ pub struct Census {
     pub(crate) pools: BTreeMap<PoolKey, Figures>,
     /// The clients that have logged in, by user.
     pub(crate) users: BTreeMap<Arc<str>, u32>,
-    /// All client connections.
-    pub(crate) clients: u32,
-    /// Those of them that have not logged in.
+    /// The client connections that have not logged in.
     pub(crate) logins: u32,
+    pub(crate) memory: Memory,
+}
+
+/// What there is of things of several kinds, whichever pool they belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Memory {
+    pub(crate) clients: Stock,
+    pub(crate) servers: Stock,
+    pub(crate) pools: Stock,
+    /// Requests that servers have not answered.
+    pub(crate) requests: Stock,
+    /// Blocks of bytes that wait.
+    pub(crate) blocks: Stock,
+    /// Sets of parameters.
+    pub(crate) params: Stock,
+    /// Keys that were derived or learnt.
+    pub(crate) credentials: Stock,
+}
+
+/// The size of one thing in bytes, how many there are, and how many are kept for later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Stock {
+    pub(crate) size: usize,
+    pub(crate) used: u64,
+    pub(crate) free: u64,
 }
 
 /// What there is in a pool.
@@ -103,6 +128,25 @@ pub struct Socket {
     pub(crate) pid: u32,
     pub(crate) application_name: Vec<u8>,
     pub(crate) number: u32,
+    pub(crate) buffers: Buffers,
+}
+
+/// What waits at a connection, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Buffers {
+    /// What it has sent and nobody has taken yet.
+    pub(crate) kept: u64,
+    /// What is still to come of a message of which the first part has gone on.
+    pub(crate) rest: u64,
+    /// What has been sent to it of the current block, and what has not.
+    pub(crate) sent: u64,
+    pub(crate) unsent: u64,
+}
+
+impl Buffers {
+    pub(crate) fn hold_something(self) -> bool {
+        self.kept > 0 || self.rest > 0 || self.unsent > 0
+    }
 }
 
 /// The addresses of a connection.
@@ -126,8 +170,8 @@ impl Census {
         for (user, clients) in other.users {
             *self.users.entry(user).or_default() += clients;
         }
-        self.clients += other.clients;
         self.logins += other.logins;
+        self.memory.add(&other.memory);
     }
 
     /// The figures of all pools of each database.
@@ -146,6 +190,26 @@ impl Census {
             all.add(figures);
         }
         all
+    }
+}
+
+impl Memory {
+    fn add(&mut self, other: &Self) {
+        self.clients.add(other.clients);
+        self.servers.add(other.servers);
+        self.pools.add(other.pools);
+        self.requests.add(other.requests);
+        self.blocks.add(other.blocks);
+        self.params.add(other.params);
+        self.credentials.add(other.credentials);
+    }
+}
+
+impl Stock {
+    fn add(&mut self, other: Self) {
+        self.size = self.size.max(other.size);
+        self.used += other.used;
+        self.free += other.free;
     }
 }
 

@@ -1,23 +1,28 @@
 //! The SHOW tables, columns exactly as PgBouncer's.
 //!
-//!     SHOW x ──► source: known here, or which parts to gather from all workers ──► the table
+//!     SHOW x ──► columns: for a Describe, before anything is known
+//!            ──► source: known here, or which parts to gather from all workers ──► the table
 //!
 //! Knows the configuration and the figures that it is given; does not count anything itself.
 
 mod databases;
+mod mem;
+mod peers;
 mod pools;
 mod sockets;
 mod stats;
+mod users;
 
 pub(crate) use stats::line as statistics_line;
 
 use std::sync::Arc;
 
-use super::answer::Sheet;
-use super::answer::Type::{Int4, Text};
+use super::answer::{self, Answer};
 use super::grammar::{Parameter, Show};
+use super::help;
 use super::report::{Census, Socket, Table};
-use super::{answer, help};
+use super::sheet::Type::{Int4, Int8, Text};
+use super::sheet::{Column, Sheet};
 use crate::pool::ledger::Ledger;
 use crate::setup::Setup;
 use crate::time::Time;
@@ -52,8 +57,10 @@ impl Show {
         match self {
             Self::Clients => Source::Gathered(Table::Clients),
             Self::Servers => Source::Gathered(Table::Servers),
+            Self::ActiveSockets | Self::Sockets => Source::Gathered(Table::Sockets),
             Self::Databases
             | Self::Lists
+            | Self::Mem
             | Self::Pools
             | Self::Stats
             | Self::StatsAverages
@@ -61,111 +68,158 @@ impl Show {
             | Self::Totals
             | Self::Users => Source::Gathered(Table::Pools),
             Self::Config
+            | Self::DnsHosts
+            | Self::DnsZones
+            | Self::Fds
             | Self::Help
             | Self::Parameter(_)
+            | Self::PeerPools
+            | Self::Peers
             | Self::State
-            | Self::Unsupported(_)
             | Self::Version => Source::Here,
+        }
+    }
+
+    /// The columns of the table, always the same; none where there is no table.
+    pub(crate) fn columns(self) -> &'static [Column] {
+        match self {
+            Self::ActiveSockets | Self::Sockets => sockets::BUFFERED,
+            Self::Clients | Self::Servers => sockets::COLUMNS,
+            Self::Config => CONFIG,
+            Self::Databases => databases::COLUMNS,
+            Self::DnsHosts => DNS_HOSTS,
+            Self::DnsZones => DNS_ZONES,
+            Self::Fds | Self::Help => &[],
+            Self::Lists => LISTS,
+            Self::Mem => mem::COLUMNS,
+            Self::Parameter(parameter) => parameter.columns,
+            Self::PeerPools => peers::POOLS,
+            Self::Peers => peers::COLUMNS,
+            Self::Pools => pools::COLUMNS,
+            Self::State => STATE,
+            Self::Stats => stats::STATS,
+            Self::StatsAverages => stats::STATS_AVERAGES,
+            Self::StatsTotals => stats::STATS_TOTALS,
+            Self::Totals => stats::TOTALS,
+            Self::Users => users::COLUMNS,
+            Self::Version => VERSION,
         }
     }
 }
 
 impl Facts<'_> {
     /// The answer to a SHOW that needs no figures.
-    pub(crate) fn show(&self, show: Show) -> Vec<u8> {
+    pub(crate) fn show(&self, show: Show) -> Answer {
+        let mut sheet = Sheet::new(show.columns());
         match show {
-            Show::Config => self.config(),
-            Show::Parameter(parameter) => fake(parameter),
-            Show::State => self.state(),
-            Show::Unsupported(name) => answer::refusal(&format!("SHOW {name} {UNSUPPORTED}")),
-            Show::Version => self.version(),
-            _ => help(),
+            Show::Config => self.config(&mut sheet),
+            // No name is remembered once it has been looked up, and nothing is sent to peers.
+            Show::DnsHosts | Show::DnsZones | Show::PeerPools => {}
+            Show::Fds => return answer::refusal(FDS),
+            Show::Parameter(parameter) => fake(&mut sheet, parameter),
+            Show::Peers => self.peers(&mut sheet),
+            Show::State => self.state(&mut sheet),
+            Show::Version => sheet.text(&self.setup.version).end_row(),
+            _ => return help(),
         }
+        answer::table(sheet)
     }
 
     /// The answer to a SHOW about pools.
-    pub(crate) fn show_census(&self, show: Show, mut census: Census) -> Vec<u8> {
+    pub(crate) fn show_census(&self, show: Show, mut census: Census) -> Answer {
         // A pool outlives its database; nobody wants to see it then.
         census.pools.retain(|key, _| databases::is_known(self.setup, &key.database));
+        let mut sheet = Sheet::new(show.columns());
         match show {
-            Show::Databases => self.databases(&census),
-            Show::Lists => self.lists(&census),
-            Show::Stats => stats::stats(&census),
-            Show::StatsAverages => stats::averages(&census),
-            Show::StatsTotals => stats::totals(&census),
-            Show::Totals => stats::overall(&census),
-            Show::Users => self.users(&census),
-            _ => self.pools(&census),
+            Show::Databases => self.databases(&mut sheet, &census),
+            Show::Lists => self.lists(&mut sheet, &census),
+            Show::Mem => self.mem(&mut sheet, &census),
+            Show::Stats => stats::stats(&mut sheet, &census),
+            Show::StatsAverages => stats::averages(&mut sheet, &census),
+            Show::StatsTotals => stats::totals(&mut sheet, &census),
+            Show::Totals => stats::overall(&mut sheet, &census),
+            Show::Users => self.users(&mut sheet, &census),
+            _ => self.pools(&mut sheet, &census),
         }
+        answer::table(sheet)
     }
 
-    /// The answer to SHOW CLIENTS and SHOW SERVERS.
-    pub(crate) fn show_sockets(&self, sockets: &[Socket]) -> Vec<u8> {
-        sockets::table(sockets, self.wall)
+    /// The answer to a SHOW of connections.
+    pub(crate) fn show_sockets(&self, show: Show, sockets: &[Socket]) -> Answer {
+        let mut sheet = Sheet::new(show.columns());
+        match show {
+            Show::ActiveSockets => sockets::with_buffers(
+                &mut sheet,
+                sockets.iter().filter(|socket| socket.buffers.hold_something()),
+                self.wall,
+            ),
+            Show::Sockets => sockets::with_buffers(&mut sheet, sockets.iter(), self.wall),
+            _ => sockets::plain(&mut sheet, sockets, self.wall),
+        }
+        answer::table(sheet)
     }
 
-    fn config(&self) -> Vec<u8> {
-        let mut sheet =
-            Sheet::new(&[("key", Text), ("value", Text), ("default", Text), ("changeable", Text)]);
+    fn config(&self, sheet: &mut Sheet) {
         for row in self.setup.config.show() {
             let changeable = if row.changeable { "yes" } else { "no" };
             sheet.text(row.key);
             sheet.text_or_null(row.value.as_deref());
             sheet.text_or_null(row.default.as_deref()).text(changeable).end_row();
         }
-        sheet.finish()
     }
 
-    fn state(&self) -> Vec<u8> {
-        let mut sheet = Sheet::new(&[("key", Text), ("value", Text)]);
+    fn state(&self, sheet: &mut Sheet) {
         let states = [("active", !self.paused_all), ("paused", self.paused_all), SUSPENDED];
         for (key, holds) in states {
             sheet.text(key).text(if holds { "yes" } else { "no" }).end_row();
         }
-        sheet.finish()
     }
 
-    fn version(&self) -> Vec<u8> {
-        let mut sheet = Sheet::new(&[("version", Text)]);
-        sheet.text(&self.setup.version).end_row();
-        sheet.finish()
-    }
-
-    fn lists(&self, census: &Census) -> Vec<u8> {
+    fn lists(&self, sheet: &mut Sheet, census: &Census) {
         let servers = census.in_all().servers;
         let rows = [
             ("databases", databases::names(self.setup, census).len()),
             ("users", self.user_names(census).len()),
-            ("peers", 0),
+            ("peers", self.setup.config.peers.len()),
             ("pools", census.pools.len()),
             ("peer_pools", 0),
-            ("free_clients", 0),
-            ("used_clients", census.clients as usize),
+            ("free_clients", census.memory.clients.free as usize),
+            ("used_clients", census.memory.clients.used as usize),
             ("login_clients", census.logins as usize),
-            ("free_servers", 0),
+            ("free_servers", census.memory.servers.free as usize),
             ("used_servers", (servers.in_all() + servers.active_cancel) as usize),
             ("dns_names", 0),
             ("dns_zones", 0),
             ("dns_queries", 0),
             ("dns_pending", 0),
         ];
-        let mut sheet = Sheet::new(&[("list", Text), ("items", Int4)]);
         for (list, items) in rows {
             sheet.text(list).number(items as u64).end_row();
         }
-        sheet.finish()
     }
 }
 
 /// PgBouncer: drivers ask for some parameters and get an answer that suits the console.
-fn fake(parameter: &Parameter) -> Vec<u8> {
-    let mut sheet = Sheet::new(&[(parameter.name, Text)]);
+fn fake(sheet: &mut Sheet, parameter: &Parameter) {
     sheet.text(parameter.value).end_row();
-    sheet.finish()
 }
 
-/// What is said of commands and tables that are not there.
+const CONFIG: &[Column] =
+    &[("key", Text), ("value", Text), ("default", Text), ("changeable", Text)];
+const DNS_HOSTS: &[Column] = &[("hostname", Text), ("ttl", Int8), ("addrs", Text)];
+const DNS_ZONES: &[Column] = &[("zonename", Text), ("serial", Int8), ("count", Int4)];
+const LISTS: &[Column] = &[("list", Text), ("items", Int4)];
+const STATE: &[Column] = &[("key", Text), ("value", Text)];
+const VERSION: &[Column] = &[("version", Text)];
+
+/// Why nobody is shown the descriptors: PgBouncer's table is meant for its own next process.
+const FDS: &str = "SHOW FDS is not supported: it would show passwords and keys";
+
+/// What is said of commands that are not there.
 pub(crate) const UNSUPPORTED: &str = "is not supported yet";
 
 /// SUSPEND does not exist.
 const SUSPENDED: (&str, bool) = ("suspended", false);
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use wire::tag::frontend;
 use wire::write;
 
 use crate::params::{self, Names, Params};
-use crate::pool::route::NAME_MAX;
+use crate::pool::route::{CONSOLE, NAME_MAX};
 use crate::reason::Reason;
 
 /// PgBouncer: a user name has less than this many bytes.
@@ -121,6 +121,11 @@ fn request(message: &StartupMessage<'_>, rules: Rules<'_>) -> Result<Request, Re
     for (name, value) in message.parameters() {
         reading.parameter(name, value, rules)?;
     }
+    // The console has no session that a parameter could change: it takes any.
+    let target = reading.database.filter(|name| !name.is_empty()).or(reading.user);
+    if let Some(reason) = reading.unsupported.filter(|_| target != Some(CONSOLE.as_bytes())) {
+        return Err(reason);
+    }
     let user = reading.user.filter(|user| !user.is_empty());
     let user = user.ok_or_else(|| Reason::BadStartup("no username supplied".into()))?;
     if user.len() >= USER_LIMIT {
@@ -154,6 +159,8 @@ struct Reading<'a> {
     params: Params,
     /// The `_pq_.` options, none of which is known.
     options: Vec<&'a [u8]>,
+    /// Why a pool has to refuse them: the first one that nobody keeps.
+    unsupported: Option<Reason>,
 }
 
 impl<'a> Reading<'a> {
@@ -174,7 +181,10 @@ impl<'a> Reading<'a> {
             b"replication" => {}
             _ if name.starts_with(b"_pq_.") => self.options.push(name),
             _ if self.track(name, value, rules.names)? || is_ignored(name, rules.ignored) => {}
-            _ => return Err(unsupported("unsupported startup parameter", name)),
+            _ => {
+                let refusal = unsupported("unsupported startup parameter", name);
+                self.unsupported.get_or_insert(refusal);
+            }
         }
         Ok(())
     }
@@ -191,7 +201,8 @@ impl<'a> Reading<'a> {
         })?;
         for (name, value) in &options {
             if !self.track(name, value, rules.names)? && !lenient && !is_ignored(name, ignored) {
-                return Err(unsupported("unsupported startup parameter in options", name));
+                let refusal = unsupported("unsupported startup parameter in options", name);
+                self.unsupported.get_or_insert(refusal);
             }
         }
         Ok(())

@@ -10,7 +10,9 @@
 //! noticed.
 
 mod acts;
+mod batch;
 mod census;
+mod memory;
 mod statistics;
 
 use std::sync::Arc;
@@ -18,10 +20,11 @@ use std::sync::Arc;
 pub(super) use statistics::Desk;
 
 use super::{Engine, Pending, Work};
-use crate::admin::grammar::{self, Show};
+use crate::admin::answer::Answer;
+use crate::admin::grammar::Show;
 use crate::admin::report::{Census, Part, Socket, Table};
 use crate::admin::show::{Facts, Source};
-use crate::admin::{self, Console, KEPT_MAX, Phase, QUERY_MAX, Rights, answer};
+use crate::admin::{self, Console, KEPT_MAX, Phase, QUERY_MAX, Rights, Statement, answer};
 use crate::client::inspect::{Said, inspect};
 use crate::client::startup::{self, Request};
 use crate::client::{Client, Login, Stage};
@@ -36,7 +39,7 @@ use wire::{Header, sqlstate, tag::frontend};
 /// What a console command waits for.
 pub(super) enum Waiting {
     /// The parts of a table, for a client or for the log.
-    Gathering { by: Asker, parts: Parts, missing: u8 },
+    Gathering { by: Asker, parts: Box<Parts>, missing: u8 },
     /// The end of the servers.
     Pausing { client: Id<Client>, pause: Pause },
     /// The program's answer.
@@ -98,7 +101,7 @@ impl Engine {
         self.keys.insert(key, id);
         self.desk.counters.logins += 1;
         let welcome = admin::welcome(&self.setup.version, key);
-        self.console_tells(id, &welcome);
+        self.console_sends(id, &welcome);
     }
 
     pub(super) fn console_says(&mut self, id: Id<Client>, rest: &[u8], now: Time) -> Verdict {
@@ -130,15 +133,10 @@ impl Engine {
         now: Time,
     ) -> Verdict {
         match (head.tag, phase) {
-            (frontend::SYNC, _) => {
-                self.console_phase(id, Phase::Ready);
-                let mut ready = Vec::new();
-                answer::ready(&mut ready);
-                self.console_tells(id, &ready);
-            }
+            (frontend::SYNC, _) => self.console_syncs(id),
             (_, Phase::Skipping) => {}
             (frontend::QUERY, _) if head.total as usize > QUERY_MAX => {
-                self.console_tells(id, &answer::refusal("query is too long"));
+                self.console_tells(id, &answer::refusal(TOO_LONG));
             }
             (frontend::QUERY, _) => {
                 let Some(message) = rest.get(..head.total as usize) else {
@@ -156,12 +154,18 @@ impl Engine {
                 let text = format!("unsupported packet type for admin console: {}", head.tag);
                 self.console_tells(id, &answer::refusal(&text));
             }
-            // PostgreSQL ignores what belongs to a COPY that is over, and a Flush flushes nothing.
+            // PostgreSQL ignores what belongs to a COPY that is over; a Flush has nothing to flush,
+            // because whatever is answered is sent at once.
             (frontend::FLUSH | frontend::COPY_DATA | frontend::COPY_DONE, _)
             | (frontend::COPY_FAIL, _) => {}
+            (_, _) if head.total as usize > QUERY_MAX => {
+                self.console_refuses(id, answer::refusal(TOO_LONG));
+            }
             _ => {
-                self.console_phase(id, Phase::Skipping);
-                self.console_tells(id, &answer::refused_message(NOT_EXTENDED));
+                let Some(message) = rest.get(..head.total as usize) else {
+                    return Verdict::Need(head.total);
+                };
+                self.console_batches(id, head.tag, wire::frame::body(message), now);
             }
         }
         if let Stage::Console(_) = self.clients[id].stage {
@@ -172,17 +176,43 @@ impl Engine {
     }
 
     fn console_asks(&mut self, id: Id<Client>, query: &[u8], now: Time) {
+        let Stage::Console(console) = &mut self.clients[id].stage else { return };
+        match console.query(query) {
+            Ok(statement) => self.console_runs(id, &statement, now),
+            Err(refusal) => {
+                self.console_counts(id, now);
+                self.console_tells(id, &refusal);
+            }
+        }
+    }
+
+    /// Runs a statement, whichever protocol has asked for it.
+    fn console_runs(&mut self, id: Id<Client>, statement: &Statement, now: Time) {
+        self.console_counts(id, now);
+        let Stage::Console(console) = &mut self.clients[id].stage else { return };
+        match statement {
+            Statement::Nothing => self.console_tells(id, &answer::nothing()),
+            Statement::Courtesies(list) => {
+                let mut answer = Answer::default();
+                for courtesy in list {
+                    console.oblige(courtesy);
+                    answer.parts.extend(courtesy.answer(&self.setup.version).parts);
+                }
+                self.console_tells(id, &answer);
+            }
+            Statement::Command(command) if console.rights.permit(command) => {
+                self.console_acts(id, command.clone(), now);
+            }
+            Statement::Command(_) => {
+                self.console_tells(id, &answer::refusal("admin access needed"));
+            }
+        }
+    }
+
+    fn console_counts(&mut self, id: Id<Client>, now: Time) {
         self.desk.counters.queries += 1;
         self.desk.counters.transactions += 1;
-        let client = &mut self.clients[id];
-        client.times.requested = now;
-        let Stage::Console(console) = &client.stage else { return };
-        let rights = console.rights;
-        match grammar::parse(query) {
-            Ok(command) if rights.permit(&command) => self.console_acts(id, command, now),
-            Ok(_) => self.console_tells(id, &answer::refusal("admin access needed")),
-            Err(refusal) => self.console_tells(id, &answer::refusal(&refusal.text(query))),
-        }
+        self.clients[id].times.requested = now;
     }
 
     /// SHOW: from what is known here, or from what all workers say.
@@ -202,7 +232,7 @@ impl Engine {
 
     /// Asks all workers for their parts of a table; the own part is there at once.
     fn gather_table(&mut self, by: Asker, table: Table, now: Time) -> Ticket {
-        let mut parts = Parts::default();
+        let mut parts = Box::<Parts>::default();
         parts.add(self.report(table, now));
         let waiting = Waiting::Gathering { by, parts, missing: self.workers - 1 };
         let ticket = self.ticket(Pending::Console(waiting));
@@ -235,7 +265,9 @@ impl Engine {
                 Asker::Client(client, show) => {
                     let facts = self.facts(now);
                     let table = match show {
-                        Show::Clients | Show::Servers => facts.show_sockets(&parts.sockets),
+                        Show::ActiveSockets | Show::Clients | Show::Servers | Show::Sockets => {
+                            facts.show_sockets(show, &parts.sockets)
+                        }
                         _ => facts.show_census(show, parts.census),
                     };
                     self.console_answers(client, ticket, &table, now);
@@ -255,14 +287,14 @@ impl Engine {
         now: Time,
     ) {
         let Waiting::Reloading { client } = waiting else { return };
-        let bytes = match result {
+        let answer = match result {
             Ok(()) => answer::done("RELOAD"),
             Err(why) => {
                 let text = "RELOAD failed, see logs for additional details";
                 answer::error(sqlstate::CONFIG_FILE_ERROR, text, Some(&why))
             }
         };
-        self.console_answers(*client, ticket, &bytes, now);
+        self.console_answers(*client, ticket, &answer, now);
     }
 
     /// What time does for the console.
@@ -272,12 +304,12 @@ impl Engine {
     }
 
     /// A command that had to wait is answered, if its client is still there for it.
-    fn console_answers(&mut self, id: Id<Client>, ticket: Ticket, bytes: &[u8], now: Time) {
+    fn console_answers(&mut self, id: Id<Client>, ticket: Ticket, answer: &Answer, now: Time) {
         let Some(since) = self.waits_since(id, ticket) else { return };
         self.desk.counters.query_time += now.since(since);
         self.desk.counters.transaction_time += now.since(since);
         self.console_phase(id, Phase::Ready);
-        self.console_tells(id, bytes);
+        self.console_tells(id, answer);
         self.work.push_back(Work::Resume(id));
     }
 
@@ -292,7 +324,15 @@ impl Engine {
         }
     }
 
-    fn console_tells(&mut self, id: Id<Client>, bytes: &[u8]) {
+    /// Answers what was asked for last.
+    fn console_tells(&mut self, id: Id<Client>, answer: &Answer) {
+        if let Some(Client { stage: Stage::Console(console), .. }) = self.clients.find_mut(id) {
+            let bytes = console.reply(answer);
+            self.console_sends(id, &bytes);
+        }
+    }
+
+    fn console_sends(&mut self, id: Id<Client>, bytes: &[u8]) {
         self.desk.counters.sent += bytes.len() as u64;
         self.tell_client(id, |out| out.extend_from_slice(bytes));
     }
@@ -340,4 +380,4 @@ fn later(rest: &[u8]) -> Verdict {
     if rest.len() < KEPT_MAX { Verdict::Need(rest.len() as u32 + 1) } else { Verdict::Hold }
 }
 
-const NOT_EXTENDED: &str = "extended query protocol not supported by admin console";
+const TOO_LONG: &str = "query is too long";

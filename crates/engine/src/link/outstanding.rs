@@ -76,6 +76,9 @@ pub(crate) enum Heard {
     Unexpected,
 }
 
+/// What one request takes, in bytes.
+pub(crate) const REQUEST_SIZE: usize = size_of::<Request>();
+
 /// The requests of the linked client that await an answer.
 #[derive(Debug)]
 pub(crate) struct Outstanding {
@@ -118,6 +121,11 @@ impl Outstanding {
     /// Whether nothing awaits an answer, be a batch open or not.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// How many requests await an answer.
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
     }
 
     /// Whether more requests await an answer than may.

@@ -69,6 +69,11 @@ impl Stream {
         self.rest > 0 && self.fate == Fate::Pass
     }
 
+    /// How much of the current message is still to come.
+    pub(crate) fn rest(&self) -> u32 {
+        self.rest
+    }
+
     /// Begins a message of `total` bytes that passes.
     pub(crate) fn pass(&mut self, total: u32) {
         self.rest = total;

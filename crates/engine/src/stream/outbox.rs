@@ -30,6 +30,20 @@ impl Outbox {
         self.parts.is_empty()
     }
 
+    /// How many bytes have been sent of the block that is being sent.
+    pub(crate) fn sent_of_block(&self) -> usize {
+        self.own_at
+    }
+
+    /// How many bytes are still to be sent.
+    pub(crate) fn unsent(&self) -> u64 {
+        let length = |part: &Part| match *part {
+            Part::Own { len } => len,
+            Part::Lent { start, end } => end - start,
+        };
+        self.parts.iter().map(|part| u64::from(length(part))).sum()
+    }
+
     /// Adds `bytes[start..end]`: as a range where they are lent, else as a copy.
     pub(crate) fn pass(
         &mut self,

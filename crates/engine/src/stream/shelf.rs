@@ -5,7 +5,7 @@ const BLOCKS_MAX: usize = 256;
 /// A block that has grown beyond this is given back to the allocator.
 const BLOCK_SIZE_MAX: usize = 64 * 1024;
 /// What a new block has room for; larger needs grow it.
-const BLOCK_SIZE: usize = 512;
+pub(crate) const BLOCK_SIZE: usize = 512;
 
 /// Free blocks, last used first.
 #[derive(Debug, Default)]
@@ -32,6 +32,11 @@ impl Shelf {
             block.clear();
             self.free.push(block);
         }
+    }
+
+    /// How many blocks are kept free.
+    pub(crate) fn spare(&self) -> usize {
+        self.free.len()
     }
 
     /// How many blocks are in use.

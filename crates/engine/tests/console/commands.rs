@@ -11,7 +11,6 @@ const INI: &str = "[databases]\napp = host=10.0.0.2\nother = host=10.0.0.2\n[pgb
 const USERS: &str = "\"alice\" \"\"\n\"bob\" \"\"\n\"carol\" \"\"\n\"dave\" \"\"\n";
 
 const READY: &str = "ReadyForQuery";
-const NOT_EXTENDED: &str = "ERROR 08P01 extended query protocol not supported by admin console";
 
 fn world() -> World {
     World::new(1, INI, USERS)
@@ -30,10 +29,8 @@ fn refused(text: &str, why: &str) {
 
 #[test]
 fn nonsense_is_answered() {
-    refused("", "invalid command '', use SHOW HELP;");
-    refused(";", "invalid command ';', use SHOW HELP;");
     refused("SHOW", "invalid command 'SHOW', use SHOW HELP;");
-    refused("SELECT 1", "invalid command 'SELECT 1', use SHOW HELP;");
+    refused("SELECT 2", "invalid command 'SELECT 2', use SHOW HELP;");
     refused("RELOAD now", "invalid command 'RELOAD now', use SHOW HELP;");
     refused("show pools; show stats", "invalid command 'show pools; show stats', use SHOW HELP;");
     refused("an_absurdly_long_command", "bad arguments");
@@ -41,7 +38,7 @@ fn nonsense_is_answered() {
     refused("SET verbose = 1", "SET is not supported yet");
     refused("KILL app", "KILL is not supported yet");
     refused("RECONNECT", "RECONNECT is not supported yet");
-    refused("SHOW FDS", "SHOW FDS is not supported yet");
+    refused("SHOW FDS", "SHOW FDS is not supported: it would show passwords and keys");
     refused("PAUSE nowhere", "no such database: nowhere");
     refused("PAUSE pgbouncer", "cannot pause admin db: pgbouncer");
     refused("RESUME", "pooler is not paused/suspended");
@@ -60,6 +57,7 @@ fn what_drivers_say_is_answered() {
         ("standard_conforming_strings", "on"),
         ("datestyle", "ISO"),
         ("timezone", "GMT"),
+        ("transaction_read_only", "off"),
     ];
     for (name, value) in shows {
         let table = world.show(owner, name);
@@ -88,30 +86,6 @@ fn stats_users_only_look() {
     for act in acts.into_iter().chain(["pause app", "show fds", "suspend"]) {
         assert_eq!(world.ask(bob, act), denied, "{act}");
     }
-    assert_eq!(world.orders, []);
-}
-
-#[test]
-fn the_extended_protocol_is_refused_once_a_batch() {
-    let mut world = world();
-    let owner = world.owner(0);
-    let batch = bytes(|out| {
-        write::parse(out, b"", b"show pools", &[]);
-        write::bind(out, b"", b"", &[], &[], &[]);
-        write::describe(out, b'P', b"");
-        write::execute(out, b"", 0);
-        write::query(out, b"reload");
-        write::sync(out);
-    });
-    for _ in 0..2 {
-        world.say(owner, &batch);
-        assert_eq!(world.lines(owner), [NOT_EXTENDED, READY]);
-    }
-    world.say(owner, &bytes(write::flush));
-    assert_eq!(world.lines(owner), [""; 0]);
-    world.say(owner, &bytes(write::sync));
-    assert_eq!(world.lines(owner), [READY]);
-    assert_eq!(world.ask(owner, "show state").last().unwrap(), READY);
     assert_eq!(world.orders, []);
 }
 
@@ -151,8 +125,7 @@ fn long_queries() {
         world.lines(owner)
     };
     let longest = 1024 * 1024 - 6;
-    let nothing = format!("ERROR 08P01 invalid command '{}', use SHOW HELP;", " ".repeat(500));
-    assert_eq!(ask(&mut world, longest), [&nothing, READY]);
+    assert_eq!(ask(&mut world, longest), ["EmptyQueryResponse", READY]);
     assert_eq!(ask(&mut world, longest + 1), ["ERROR 08P01 query is too long", READY]);
     assert_eq!(ask(&mut world, 5_000_000), ["ERROR 08P01 query is too long", READY]);
     assert_eq!(world.ask(owner, "set timezone = 'GMT'")[1], "SET");

@@ -1,13 +1,14 @@
 //! Every figure of SHOW against a state made on purpose.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use engine::{Mail, Time};
+use engine::Mail;
 
 use crate::busy::{Busy, INI, USERS, busy};
+use crate::configured::LIMITS;
 use crate::seat::{Table, query, tcp};
-use crate::world::{SECOND, World, setup};
+use crate::stats::{ONE, worked};
+use crate::world::{World, setup};
 
 #[test]
 fn pools() {
@@ -97,6 +98,60 @@ fn servers() {
     assert_eq!(table.column("close_needed")[at], "1");
     let at = table.column("state").iter().position(|it| *it == "login").unwrap();
     assert_eq!(table.column("close_needed")[at], "0");
+}
+
+#[test]
+fn sockets() {
+    let Busy { mut world, owner, .. } = busy();
+    let (clients, servers) = (world.show(owner, "clients"), world.show(owner, "servers"));
+    let table = world.show(owner, "sockets");
+    columns(&table, &format!("{SOCKETS} {BUFFERS}"), &format!("{SOCKET_TYPES} i i i i i i i"));
+    // Those of the other two tables, with other names for their states, and who logs in.
+    let row = |row: &[Option<String>]| [&row[..4], &row[5..10], &row[11..21]].concat();
+    let rows = |table: &Table| table.rows.iter().map(|it| row(it)).collect::<BTreeSet<_>>();
+    let both: BTreeSet<_> = rows(&clients).union(&rows(&servers)).cloned().collect();
+    let more: Vec<_> = rows(&table).difference(&both).cloned().collect();
+    assert_eq!((table.rows.len(), both.len(), more.len()), (58 + 51 + 1, 58 + 51, 1));
+    let count = |state: &str| table.column("state").iter().filter(|it| **it == state).count();
+    let states = ["cl_active", "cl_waiting", "cl_waiting_cancel_req", "cl_active_cancel_req"];
+    assert_eq!(states.map(count), [31, 2, 5, 20]);
+    assert_eq!(count("cl_login"), 1);
+    let states = ["sv_active", "sv_idle", "sv_used", "sv_tested", "sv_login"];
+    assert_eq!(states.map(count), [24, 1, 3, 1, 1]);
+    assert_eq!(["sv_being_canceled", "sv_active_cancel"].map(count), [1, 20]);
+}
+
+#[test]
+fn what_waits_in_buffers() {
+    let mut world = World::new(1, INI, USERS);
+    let owner = world.owner(0);
+    assert_eq!(world.show(owner, "active_sockets").rows.len(), 0);
+    // A query of which the end is missing, for a server that takes nothing.
+    let cut = world.client(0, "carol", "app");
+    world.ask(cut, "select");
+    world.block(world.servers()[0], true);
+    world.say(cut, &query(&"x".repeat(94))[..40]);
+    // An answer that is not taken, but for five bytes.
+    let slow = world.client(0, "dave", "app");
+    world.block(slow, true);
+    world.say(slow, &query("select"));
+    world.take(slow, 5);
+    // A query that nobody serves.
+    let waiting = world.client(0, "carol", "local");
+    let other = world.owner(0);
+    world.ask(other, "pause local");
+    world.say(waiting, &query("select"));
+    let table = world.show(owner, "active_sockets");
+    let found: Vec<_> = table.rows.iter().map(|row| cells(row)).collect();
+    let found: Vec<_> =
+        found.iter().map(|row| [&row[..3], &row[21..]].concat().join(" ")).collect();
+    let expected = [
+        "C carol app 0 0 60 0 0 0 0",
+        "C dave app 0 0 0 5 0 0 11",
+        "C carol local 12 0 0 0 0 12 0",
+        "S carol app 0 0 0 0 0 0 40",
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -193,174 +248,6 @@ fn config_and_version_and_state() {
     assert_eq!(table.column("key"), ["active", "paused", "suspended"]);
     assert_eq!(table.column("value"), ["yes", "no", "no"]);
 }
-
-/// One server and two clients of a user: the first works for 2 seconds while the second waits, then
-/// the second works for 3. Then 30 short queries, up to the given time.
-fn worked(world: &mut World, until: u64) {
-    let (one, two) = (world.client(0, "dave", "one"), world.client(0, "dave", "one"));
-    world.say(one, &query("hang"));
-    world.say(two, &query("hang"));
-    let server = world.servers()[0];
-    world.wait(2 * SECOND);
-    world.answer(server);
-    world.wait(3 * SECOND);
-    world.answer(server);
-    assert_eq!([one, two].map(|client| world.lines(client).len()), [2, 2]);
-    for _ in 0..30 {
-        assert_eq!(world.ask(one, "quick"), ["DONE", "ReadyForQuery"]);
-    }
-    let left = until * SECOND - world.now.0;
-    world.wait(left);
-}
-
-const ONE: &str = "[databases]\none = host=10.0.0.2 pool_size=1 pool_mode=transaction\n\
-    [pgbouncer]\nauth_type = trust\nstats_period = 10\nserver_idle_timeout = 0\n";
-
-const NUMBERS: &str = "server_assignment_count xact_count query_count";
-
-#[test]
-fn stats() {
-    let mut world = World::new(1, ONE, USERS);
-    worked(&mut world, 15);
-    let owner = world.owner(0);
-    let table = world.show(owner, "stats");
-    let names = "database total_server_assignment_count total_xact_count total_query_count \
-        total_received total_sent total_xact_time total_query_time total_wait_time \
-        total_client_parse_count total_server_parse_count total_bind_count \
-        avg_server_assignment_count avg_xact_count avg_query_count avg_recv avg_sent \
-        avg_xact_time avg_query_time avg_wait_time avg_client_parse_count \
-        avg_server_parse_count avg_bind_count";
-    columns(&table, names, &format!("t{}", " n".repeat(22)));
-    // 2 queries of 10 bytes with 20 bytes of answer, 30 of 11 bytes with 16 bytes of answer; the
-    // averages are over 15 seconds: the last roll but one was at 0.
-    let totals = "32 32 32 350 520 5000000 5000000 2000000 0 0 0";
-    let averages = "2 2 2 23 34 156250 156250 62500 0 0 0";
-    assert_eq!(table.row(&["one"]).join(" "), format!("one {totals} {averages}"));
-    let table = world.show(owner, "stats_totals");
-    let names = "bytes_received bytes_sent xact_time query_time wait_time";
-    let parses = "client_parse_count server_parse_count bind_count";
-    columns(&table, &format!("database {NUMBERS} {names} {parses}"), "t n n n n n n n n n n n");
-    assert_eq!(table.row(&["one"]).join(" "), format!("one {totals}"));
-    let table = world.show(owner, "stats_averages");
-    let parses = "avg_client_parse_count avg_server_parse_count avg_bind_count";
-    columns(&table, &format!("database {NUMBERS} {names} {parses}"), "t n n n n n n n n n n n");
-    assert_eq!(table.row(&["one"]).join(" "), format!("one {averages}"));
-    // From the last roll but one on: at 25 seconds nothing has happened since.
-    world.wait(10 * SECOND);
-    let table = world.show(owner, "stats");
-    let nothing = "0 0 0 0 0 0 0 0 0 0 0";
-    assert_eq!(table.row(&["one"]).join(" "), format!("one {totals} {nothing}"));
-}
-
-#[test]
-fn totals() {
-    let mut world = World::new(1, ONE, USERS);
-    worked(&mut world, 15);
-    let owner = world.owner(0);
-    let table = world.show(owner, "totals");
-    columns(&table, "name value", "t n");
-    let names = "server_assignment_count xact_count query_count client_bytes server_bytes \
-        xact_time query_time wait_time ps_client_parse_count ps_server_parse_count ps_bind_count";
-    let prefixed = ["total", "avg"].map(|prefix| {
-        names.split_whitespace().map(|name| format!("{prefix}_{name}")).collect::<Vec<_>>()
-    });
-    assert_eq!(table.column("name"), prefixed.concat());
-    // The console counts as well: this is its first query, of 17 bytes, and it has had its welcome.
-    let values = table.column("value");
-    assert_eq!(values[..4], ["32", "33", "33", "350"]);
-    let sent: u64 = values[4].parse().unwrap();
-    assert!(sent > 520 + 150, "{sent}");
-}
-
-#[test]
-fn the_console_counts_itself() {
-    let mut world = World::new(1, ONE, USERS);
-    let dave = world.client(0, "dave", "one");
-    world.ask(dave, "begin");
-    let owner = world.owner(0);
-    world.ask(owner, "pause");
-    world.wait(3 * SECOND);
-    world.ask(dave, "commit");
-    world.wait(SECOND / 50);
-    world.lines(owner);
-    let table = world.show(owner, "stats");
-    let row = table.row(&["pgbouncer"]);
-    // PAUSE and this SHOW, the former in 3 seconds and a little.
-    assert_eq!(row[2..5], ["2", "2", "11"]);
-    let time: u64 = row[6].parse().unwrap();
-    assert!((3 * SECOND..=3 * SECOND + SECOND / 50).contains(&time), "{time}");
-    assert_eq!(row[6], row[7]);
-}
-
-thread_local! {
-    static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Keeps the lines of statistics, by thread, because tests run side by side.
-struct Log;
-
-impl log::Log for Log {
-    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        let line = record.args().to_string();
-        if line.starts_with("stats: ") {
-            assert_eq!(record.level(), log::Level::Info);
-            LINES.with_borrow_mut(|lines| lines.push(line));
-        }
-    }
-
-    fn flush(&self) {}
-}
-
-fn logged() -> Vec<String> {
-    LINES.with_borrow_mut(std::mem::take)
-}
-
-fn open_log() {
-    // Only the first test of the process finds nobody there.
-    let _ = log::set_logger(&Log);
-    log::set_max_level(log::LevelFilter::Info);
-}
-
-const QUIET: &str = "stats: 0 xacts/s, 0 queries/s, 0 client parses/s, 0 server parses/s, \
-    0 binds/s, 0 client logins/s, in 0 B/s, out 0 B/s, xact 0 us, query 0 us, wait 0 us";
-
-#[test]
-fn the_line_of_statistics() {
-    open_log();
-    for workers in [1, 2] {
-        let mut world = World::new(workers, ONE, USERS);
-        worked(&mut world, 11);
-        let line = "stats: 3 xacts/s, 3 queries/s, 0 client parses/s, 0 server parses/s, \
-            0 binds/s, 0 client logins/s, in 35 B/s, out 52 B/s, xact 156250 us, query 156250 us, \
-            wait 62500 us";
-        assert_eq!(logged(), [line], "{workers}");
-        for _ in 0..25 {
-            world.client(0, "dave", "one");
-        }
-        world.wait(10 * SECOND);
-        assert_eq!(logged(), [QUIET.replace("0 client logins", "2 client logins")]);
-        world.wait(30 * SECOND);
-        assert_eq!(logged(), [QUIET; 3]);
-    }
-}
-
-#[test]
-fn one_worker_writes_it_even_if_it_is_idle() {
-    open_log();
-    let mut world = World::new(2, ONE, USERS);
-    assert_eq!([0, 1].map(|worker| world.next_tick(worker)), [Time(10 * SECOND), Time::NEVER]);
-    world.wait(25 * SECOND);
-    assert_eq!(logged(), [QUIET; 2]);
-    let mut silent = World::new(2, &format!("{ONE}log_stats = 0\n"), USERS);
-    silent.wait(25 * SECOND);
-    assert_eq!(logged(), [""; 0]);
-    assert_eq!(silent.statuses, [QUIET; 2], "a supervisor is told all the same");
-}
-
 #[test]
 fn figures_are_those_of_all_workers() {
     let mut world = World::new(2, INI, USERS);
@@ -421,13 +308,6 @@ fn databases_that_are_removed_are_not_shown() {
 const SILENT: &[&str] = &[
     // Hosts: one for each database.
     "load_balance_hosts",
-    // Limits that cannot be set.
-    "min_pool_size",
-    "reserve_pool_size",
-    "max_connections",
-    "max_client_connections",
-    "max_user_connections",
-    "max_user_client_connections",
     // DISABLE.
     "disabled",
     // Replication, TLS and prepared statements.
@@ -453,23 +333,27 @@ fn every_column_says_something() {
     busy.world.connect(server);
     busy.world.lines(dave);
     busy.world.ask(busy.owner, "pause local");
-    let mut worked_world = World::new(1, ONE, USERS);
-    worked(&mut worked_world, 15);
-    let watcher = worked_world.owner(0);
-    let mut silent: BTreeSet<String> = BTreeSet::new();
-    for what in ["pools", "clients", "databases", "users", "lists", "config", "servers"] {
+    let mut shown = Shown::default();
+    for what in ["pools", "clients", "databases", "users", "lists", "config", "servers", "mem"] {
         if what == "servers" {
             // Those at work are now at the wrong place.
             let moved = INI.replace("dbname=real", "dbname=moved");
             busy.world.post(0, Mail::Setup(setup(&moved, USERS)));
         }
-        let table = busy.world.show(busy.owner, what);
-        silent.extend(silent_columns(&table).map(|column| format!("{what}.{column}")));
+        shown.note(what, &busy.world.show(busy.owner, what));
     }
+    let mut world = World::new(1, ONE, USERS);
+    worked(&mut world, 15);
+    let watcher = world.owner(0);
     for what in ["stats", "stats_totals", "stats_averages", "totals"] {
-        let table = worked_world.show(watcher, what);
-        silent.extend(silent_columns(&table).map(|column| format!("{what}.{column}")));
+        shown.note(what, &world.show(watcher, what));
     }
+    let mut world = World::new(1, LIMITS, USERS);
+    let watcher = world.owner(0);
+    for what in ["databases", "users", "peers"] {
+        shown.note(what, &world.show(watcher, what));
+    }
+    let silent: BTreeSet<_> = shown.all.difference(&shown.speaking).cloned().collect();
     let mut expected: BTreeSet<String> = silent
         .iter()
         .filter(|column| SILENT.iter().any(|known| column.ends_with(&format!(".{known}"))))
@@ -480,23 +364,36 @@ fn every_column_says_something() {
     assert_eq!(silent, expected);
 }
 
-fn silent_columns(table: &Table) -> impl Iterator<Item = String> {
-    let says = |at: usize| {
-        let mut cells = table.rows.iter().map(move |row| row[at].as_deref().unwrap_or_default());
-        cells.any(|cell| !["", "0", "none"].contains(&cell))
-    };
-    (0..table.columns.len()).filter(move |at| !says(*at)).map(|at| table.columns[at].0.clone())
+/// The columns of all tables, and those that have said something.
+#[derive(Default)]
+struct Shown {
+    all: BTreeSet<String>,
+    speaking: BTreeSet<String>,
 }
 
-fn cells(row: &[Option<String>]) -> Vec<&str> {
+impl Shown {
+    fn note(&mut self, what: &str, table: &Table) {
+        for (at, (column, _)) in table.columns.iter().enumerate() {
+            let name = format!("{what}.{column}");
+            let mut cells = table.rows.iter().map(|row| row[at].as_deref().unwrap_or_default());
+            if cells.any(|cell| !["", "0", "none"].contains(&cell.trim())) {
+                self.speaking.insert(name.clone());
+            }
+            self.all.insert(name);
+        }
+    }
+}
+
+pub(crate) fn cells(row: &[Option<String>]) -> Vec<&str> {
     row.iter().map(|cell| cell.as_deref().unwrap_or("<null>")).collect()
 }
 
-/// The columns of a table: names and types, the latter as `t`ext, `i`nt4 or `n`umeric.
-fn columns(table: &Table, names: &str, types: &str) {
+/// The columns of a table: names and types, the latter as `t`ext, `i`nt4, `l`ong or `n`umeric.
+pub(crate) fn columns(table: &Table, names: &str, types: &str) {
     let oid = |letter: &str| match letter {
         "t" => 25,
         "i" => 23,
+        "l" => 20,
         "n" => 1700,
         _ => panic!("{letter}"),
     };
@@ -511,3 +408,4 @@ const SOCKETS: &str = "type user database replication state addr port local_addr
     connect_time request_time wait wait_us close_needed ptr link remote_pid tls application_name \
     prepared_statements id";
 const SOCKET_TYPES: &str = "t t t t t t i t i t t i i i t t i t t i i";
+const BUFFERS: &str = "recv_pos pkt_pos pkt_remain send_pos send_remain pkt_avail send_avail";

@@ -4,7 +4,10 @@
 
 mod busy;
 mod commands;
+mod configured;
+mod extended;
 mod figures;
 mod login;
 mod seat;
+mod stats;
 mod world;

@@ -145,6 +145,18 @@ impl World {
         self.settle(worker, &[]);
     }
 
+    /// A peer that takes no bytes takes so many all the same.
+    pub(crate) fn take(&mut self, plug: Plug, most: usize) {
+        let (worker, id) = (self.conns[plug.0].worker, self.conns[plug.0].id);
+        let engine = &mut self.engines[usize::from(worker)];
+        let mut parts: [&[u8]; PARTS_MAX] = [&[]; PARTS_MAX];
+        let count = engine.gather(id, &[], &mut parts);
+        let bytes: Vec<u8> = parts[..count].concat().into_iter().take(most).collect();
+        engine.sent(id, bytes.len(), self.now);
+        self.conns[plug.0].inbox.extend(bytes);
+        self.settle(worker, &[]);
+    }
+
     /// A server that hung answers its query.
     pub(crate) fn answer(&mut self, server: Plug) {
         let Backend::Ready(status) = self.conns[server.0].backend else { panic!("not logged in") };

@@ -63,6 +63,24 @@ fn binds() {
 }
 
 #[test]
+fn values_of_a_bind() {
+    let values = |rest: &[u8]| {
+        let body = [b"\0\0", rest].concat();
+        let (count, formats) = bind(&body)?.values()?;
+        Ok((count, formats.len(), Vec::from_iter(formats)))
+    };
+    check(values(b"\0\0\0\0\0\0"), Ok((0, 0, vec![])));
+    check(values(b"\0\0\0\0\0\x02\0\x01\0\0"), Ok((0, 2, vec![1, 0])));
+    let two = b"\0\x01\0\x01\0\x02\0\0\0\x01x\xff\xff\xff\xff\0\x01\0\x01";
+    check(values(two), Ok((2, 1, vec![1])));
+    for end in 0..two.len() {
+        check(values(&two[..end]), Err(ENDS_EARLY));
+    }
+    check(values(&[&two[..], b"\0"].concat()), Err(LEFT_OVER));
+    check(values(b"\0\0\0\x01\xff\xff\xff\xfe\0\0"), Err("negative length"));
+}
+
+#[test]
 fn kinds_and_names() {
     check(describe(b"Ss\0"), Ok(Describe { kind: b'S', name: b"s" }));
     check(describe(b"P\0"), Ok(Describe { kind: b'P', name: b"" }));

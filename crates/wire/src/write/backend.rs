@@ -141,16 +141,14 @@ pub fn error_report(out: &mut Vec<u8>, report: &Report<'_>) {
 /// Appends a RowDescription of text columns that belong to no table: name, type oid, type size.
 pub fn row_description(out: &mut Vec<u8>, columns: &[(&str, u32, i16)]) {
     message(out, tag::ROW_DESCRIPTION, |out| {
-        put_list(out, columns, |out, (name, type_oid, type_size)| {
-            put_text(out, name.as_bytes());
-            put_u32(out, 0);
-            put_i16(out, 0);
-            put_u32(out, type_oid);
-            put_i16(out, type_size);
-            put_i32(out, -1);
-            put_i16(out, 0);
-        });
+        put_list(out, columns, |out, (name, oid, size)| put_column(out, (name, oid, size, 0)));
     });
+}
+
+/// Appends a RowDescription of columns that belong to no table: name, type oid, type size, and the
+/// format, 0 for text and 1 for binary.
+pub fn row_description_in(out: &mut Vec<u8>, columns: &[(&str, u32, i16, i16)]) {
+    message(out, tag::ROW_DESCRIPTION, |out| put_list(out, columns, put_column));
 }
 
 /// Appends a DataRow; `None` is a null.
@@ -235,6 +233,16 @@ pub fn notification_response(out: &mut Vec<u8>, pid: u32, channel: &[u8], payloa
         put_text(out, channel);
         put_text(out, payload);
     });
+}
+
+fn put_column(out: &mut Vec<u8>, (name, oid, size, format): (&str, u32, i16, i16)) {
+    put_text(out, name.as_bytes());
+    put_u32(out, 0);
+    put_i16(out, 0);
+    put_u32(out, oid);
+    put_i16(out, size);
+    put_i32(out, -1);
+    put_i16(out, format);
 }
 
 fn put_report(out: &mut Vec<u8>, report: &Report<'_>) {

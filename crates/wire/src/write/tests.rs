@@ -96,6 +96,8 @@ fn questions() {
 fn answers() {
     let body = b"\0\x01a\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
     check(b"T", body, |out| row_description(out, &[("a", 25, -1)]));
+    let body = b"\0\x01a\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\x01";
+    check(b"T", body, |out| row_description_in(out, &[("a", 23, 4, 1)]));
     let body = b"\0\x02\0\0\0\x01x\xff\xff\xff\xff";
     check(b"D", body, |out| data_row(out, &[Some(b"x"), None]));
     check(b"C", b"SHOW\0", |out| command_complete(out, "SHOW"));

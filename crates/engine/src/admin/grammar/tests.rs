@@ -34,7 +34,14 @@ fn commands() {
     check("show users", show(Show::Users));
     check("show version", show(Show::Version));
     check("show Timezone", show(Show::Parameter(&PARAMETERS[4])));
-    check("show fds", show(Show::Unsupported("FDS")));
+    check("show fds", show(Show::Fds));
+    check("show active_sockets", show(Show::ActiveSockets));
+    check("show sockets", show(Show::Sockets));
+    check("show mem", show(Show::Mem));
+    check("show peers", show(Show::Peers));
+    check("show peer_pools", show(Show::PeerPools));
+    check("show dns_hosts", show(Show::DnsHosts));
+    check("show dns_zones", show(Show::DnsZones));
     check("reload", Ok(Command::Reload));
     check("pause", Ok(Command::Pause(None)));
     check("resume;", Ok(Command::Resume(None)));

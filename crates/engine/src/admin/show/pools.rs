@@ -1,20 +1,17 @@
 //! SHOW POOLS: the clients and servers of each pool by state.
 
 use super::Facts;
-use crate::admin::answer::Column;
-use crate::admin::answer::Sheet;
-use crate::admin::answer::Type::{Int4, Text};
 use crate::admin::report::{Census, Figures};
+use crate::admin::sheet::Type::{Int4, Text};
+use crate::admin::sheet::{Column, Sheet};
 use crate::mail::PoolKey;
 use crate::time::SECOND;
 
 impl Facts<'_> {
-    pub(super) fn pools(&self, census: &Census) -> Vec<u8> {
-        let mut sheet = Sheet::new(COLUMNS);
+    pub(super) fn pools(&self, sheet: &mut Sheet, census: &Census) {
         for (key, figures) in &census.pools {
-            self.pool(&mut sheet, key, figures);
+            self.pool(sheet, key, figures);
         }
-        sheet.finish()
     }
 
     fn pool(&self, sheet: &mut Sheet, key: &PoolKey, figures: &Figures) {
@@ -34,7 +31,7 @@ impl Facts<'_> {
     }
 }
 
-const COLUMNS: &[Column] = &[
+pub(super) const COLUMNS: &[Column] = &[
     ("database", Text),
     ("user", Text),
     ("cl_active", Int4),

@@ -3,31 +3,25 @@
 //!
 //! The column names are PgBouncer's, which are not consistent: scripts parse them.
 
-use crate::admin::answer::Column;
-use crate::admin::answer::Sheet;
-use crate::admin::answer::Type::{Numeric, Text};
 use crate::admin::report::{Census, Figures};
+use crate::admin::sheet::Type::{Numeric, Text};
+use crate::admin::sheet::{Column, Sheet};
 use crate::stats::Counters;
 
-pub(super) fn stats(census: &Census) -> Vec<u8> {
-    by_database(census, STATS, |figures| vec![figures.counters, figures.averages()])
+pub(super) fn stats(sheet: &mut Sheet, census: &Census) {
+    by_database(sheet, census, |figures| vec![figures.counters, figures.averages()]);
 }
 
-pub(super) fn totals(census: &Census) -> Vec<u8> {
-    by_database(census, STATS_TOTALS, |figures| vec![figures.counters])
+pub(super) fn totals(sheet: &mut Sheet, census: &Census) {
+    by_database(sheet, census, |figures| vec![figures.counters]);
 }
 
-pub(super) fn averages(census: &Census) -> Vec<u8> {
-    by_database(census, STATS_AVERAGES, |figures| vec![figures.averages()])
+pub(super) fn averages(sheet: &mut Sheet, census: &Census) {
+    by_database(sheet, census, |figures| vec![figures.averages()]);
 }
 
 /// One row a database, of the counters that `choose` takes.
-fn by_database(
-    census: &Census,
-    columns: &'static [Column],
-    choose: impl Fn(&Figures) -> Vec<Counters>,
-) -> Vec<u8> {
-    let mut sheet = Sheet::new(columns);
+fn by_database(sheet: &mut Sheet, census: &Census, choose: impl Fn(&Figures) -> Vec<Counters>) {
     for (database, figures) in census.by_database() {
         sheet.text(database);
         for number in choose(&figures).iter().flat_map(row) {
@@ -35,19 +29,16 @@ fn by_database(
         }
         sheet.end_row();
     }
-    sheet.finish()
 }
 
 /// SHOW TOTALS: everything in one column.
-pub(super) fn overall(census: &Census) -> Vec<u8> {
+pub(super) fn overall(sheet: &mut Sheet, census: &Census) {
     let all = census.in_all();
-    let mut sheet = Sheet::new(&[("name", Text), ("value", Numeric)]);
     for (prefix, counters) in [("total", all.counters), ("avg", all.averages())] {
-        for (name, number) in TOTALS.iter().zip(row(&counters)) {
+        for (name, number) in COUNTERS.iter().zip(row(&counters)) {
             sheet.text(&format!("{prefix}_{name}")).number(number).end_row();
         }
     }
-    sheet.finish()
 }
 
 /// The line that goes to the log every `stats_period`, from what has been counted in so many
@@ -88,7 +79,7 @@ fn row(counters: &Counters) -> [u64; 11] {
     ]
 }
 
-const STATS: &[Column] = &[
+pub(super) const STATS: &[Column] = &[
     ("database", Text),
     ("total_server_assignment_count", Numeric),
     ("total_xact_count", Numeric),
@@ -114,7 +105,7 @@ const STATS: &[Column] = &[
     ("avg_bind_count", Numeric),
 ];
 
-const STATS_TOTALS: &[Column] = &[
+pub(super) const STATS_TOTALS: &[Column] = &[
     ("database", Text),
     ("server_assignment_count", Numeric),
     ("xact_count", Numeric),
@@ -129,7 +120,7 @@ const STATS_TOTALS: &[Column] = &[
     ("bind_count", Numeric),
 ];
 
-const STATS_AVERAGES: &[Column] = &[
+pub(super) const STATS_AVERAGES: &[Column] = &[
     ("database", Text),
     ("server_assignment_count", Numeric),
     ("xact_count", Numeric),
@@ -144,7 +135,10 @@ const STATS_AVERAGES: &[Column] = &[
     ("avg_bind_count", Numeric),
 ];
 
-const TOTALS: [&str; 11] = [
+pub(super) const TOTALS: &[Column] = &[("name", Text), ("value", Numeric)];
+
+/// The rows of SHOW TOTALS, behind `total_` and `avg_`.
+const COUNTERS: [&str; 11] = [
     "server_assignment_count",
     "xact_count",
     "query_count",

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use config::TABLE;
 
 use super::{Pause, Waiting};
+use crate::admin::answer::Answer;
 use crate::admin::grammar::Command as Asked;
 use crate::admin::report::Table;
 use crate::admin::show::UNSUPPORTED;
@@ -88,16 +89,16 @@ impl Engine {
             {
                 let client = *client;
                 let outcome = if self.waits_since(client, ticket).is_none() {
-                    Some(Vec::new())
+                    Some(Answer::default())
                 } else if !self.is_in_force(pause) {
                     Some(revoked(self.setup.config.pgbouncer.legacy_sqlstate))
                 } else {
                     self.is_complete(pause).then(|| answer::done("PAUSE"))
                 };
                 match outcome {
-                    Some(bytes) => {
+                    Some(answer) => {
                         self.pending.remove(&ticket);
-                        self.console_answers(client, ticket, &bytes, now);
+                        self.console_answers(client, ticket, &answer, now);
                     }
                     None => self.upkeep.due_by(now + PAUSE_CHECK),
                 }
@@ -188,7 +189,7 @@ impl Engine {
 }
 
 /// What a PAUSE is told when somebody has resumed.
-fn revoked(legacy: bool) -> Vec<u8> {
+fn revoked(legacy: bool) -> Answer {
     let sqlstate = sqlstate_of_ours(sqlstate::QUERY_CANCELED, legacy);
     answer::error(sqlstate, "PAUSE was revoked by RESUME", None)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use config::PoolMode;
 
 use crate::admin::OWNER;
-use crate::admin::report::{Census, Ends, Figures, Part, Servers, Socket, Table};
+use crate::admin::report::{Buffers, Census, Ends, Figures, Part, Servers, Socket, Table};
 use crate::client::{Client, Stage as ClientStage};
 use crate::command::{Address, Peer};
 use crate::engine::Engine;
@@ -14,6 +14,7 @@ use crate::ids::{ConnId, Id};
 use crate::mail::PoolKey;
 use crate::pool::{Pool, PoolId, route::CONSOLE};
 use crate::server::{Fate, Server, Stage};
+use crate::stream::{Outbox, Stream};
 use crate::time::Time;
 
 impl Engine {
@@ -24,20 +25,32 @@ impl Engine {
                 self.roll_statistics(now);
                 Part::Pools(self.census(now))
             }
-            Table::Clients => Part::Sockets(
-                self.clients
-                    .iter()
-                    .filter_map(|(id, client)| self.client_socket(id, client, now))
-                    .collect(),
-            ),
-            Table::Servers => Part::Sockets(
-                self.servers
-                    .iter()
-                    .filter(|(_, server)| !matches!(server.stage, Stage::Gone))
-                    .map(|(id, server)| self.server_socket(id, server))
-                    .collect(),
-            ),
+            Table::Clients => Part::Sockets(self.client_sockets(|client| client.state(), now)),
+            Table::Servers => Part::Sockets(self.server_sockets()),
+            Table::Sockets => {
+                let state = |client: &Client| client.state().or_else(|| login_state(client));
+                let mut sockets = self.client_sockets(state, now);
+                sockets.extend(self.server_sockets());
+                Part::Sockets(sockets)
+            }
         }
+    }
+
+    fn client_sockets(
+        &self,
+        state: impl Fn(&Client) -> Option<&'static str>,
+        now: Time,
+    ) -> Vec<Socket> {
+        let shown = self.clients.iter().filter_map(|(id, client)| {
+            let state = state(client)?;
+            Some(self.client_socket(id, client, state, now))
+        });
+        shown.collect()
+    }
+
+    fn server_sockets(&self) -> Vec<Socket> {
+        let shown = self.servers.iter().filter(|(_, server)| !matches!(server.stage, Stage::Gone));
+        shown.map(|(id, server)| self.server_socket(id, server)).collect()
     }
 
     /// The name of a connection in SHOW and in the log: with the worker in front, never 0.
@@ -51,7 +64,7 @@ impl Engine {
     }
 
     fn census(&self, now: Time) -> Census {
-        let mut census = Census { clients: self.clients.len() as u32, ..Census::default() };
+        let mut census = Census { memory: self.memory(), ..Census::default() };
         let mut pools: BTreeMap<PoolId, Figures> =
             self.pools.iter().map(|(id, pool)| (id, pool_figures(pool, now))).collect();
         let mut console = self.desk.figures(now);
@@ -81,11 +94,16 @@ impl Engine {
         census
     }
 
-    fn client_socket(&self, id: Id<Client>, client: &Client, now: Time) -> Option<Socket> {
-        let state = client.state()?;
+    fn client_socket(
+        &self,
+        id: Id<Client>,
+        client: &Client,
+        state: &'static str,
+        now: Time,
+    ) -> Socket {
         let waits = client.waits();
         let login = client.login.as_ref();
-        Some(Socket {
+        Socket {
             kind: "C",
             login: login.map(|login| (Arc::clone(&login.database), Arc::clone(&login.user))),
             state,
@@ -102,7 +120,8 @@ impl Engine {
             },
             application_name: client.params.application_name().to_vec(),
             number: self.number(id.into()),
-        })
+            buffers: buffers(&client.stream, &client.outbox),
+        }
     }
 
     fn server_socket(&self, id: Id<Server>, server: &Server) -> Socket {
@@ -121,7 +140,23 @@ impl Engine {
             pid: server.key.as_ref().map_or(0, |key| key.pid),
             application_name: server.params.application_name().to_vec(),
             number: self.number(id.into()),
+            buffers: buffers(&server.stream, &server.outbox),
         }
+    }
+}
+
+/// The state of a client that SHOW CLIENTS leaves out (PgBouncer: SHOW SOCKETS does not).
+fn login_state(client: &Client) -> Option<&'static str> {
+    matches!(client.stage, ClientStage::Startup { .. } | ClientStage::Authenticating(_))
+        .then_some("login")
+}
+
+fn buffers(stream: &Stream, outbox: &Outbox) -> Buffers {
+    Buffers {
+        kept: stream.held.len() as u64,
+        rest: stream.rest().into(),
+        sent: outbox.sent_of_block() as u64,
+        unsent: outbox.unsent(),
     }
 }
 
