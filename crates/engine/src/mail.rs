@@ -115,7 +115,7 @@ pub enum Mail {
         /// The ticket of the request.
         ticket: Ticket,
         /// The worker's part.
-        part: Part,
+        part: Box<Part>,
     },
     /// A new configuration is in force.
     Setup(Arc<Setup>),

@@ -51,10 +51,10 @@ impl Engine {
             }
             Mail::CancelEnded { requester } => self.cancel_answered(requester.into(), now),
             Mail::Gather { by, ticket, table } => {
-                let mail = Mail::Report { ticket, part: self.report(table, now) };
+                let mail = Mail::Report { ticket, part: Box::new(self.report(table, now)) };
                 self.commands.push_back(Command::Post { to: by, mail });
             }
-            Mail::Report { ticket, part } => self.console_reported(ticket, part, now),
+            Mail::Report { ticket, part } => self.console_reported(ticket, *part, now),
             Mail::Setup(setup) => self.reconfigure(setup, now),
             Mail::Pause { database } => self.pause(database, now),
             Mail::Resume { database } => self.resume_pools(database.as_deref()),
