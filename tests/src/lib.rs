@@ -27,5 +27,5 @@ pub use pooler::Pooler;
 pub use program::pgweir;
 pub use reply::{Message, Refusal, Reply, tags};
 pub use servers::{database, own, server};
-pub use tools::{Said, ask, must, python, run};
+pub use tools::{Said, ask, go, java, must, python, run};
 pub use wait::{eventually, until};

@@ -1,8 +1,8 @@
-//! Running psql, pgbench and Python to their end, with a limit.
+//! Running psql, pgbench, Python, Java and Go to their end, with a limit.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
@@ -83,10 +83,31 @@ pub fn ask(psql: &mut Command, sql: &str) -> Said {
 pub fn python(script: &str) -> Command {
     let python = root().join(".cache/venv/bin/python");
     assert!(python.exists(), "there is no {}; run `tools/setup test`", python.display());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/field").join(script);
     let mut command = Command::new(python);
-    command.arg("-X").arg("faulthandler").arg(script).stdin(Stdio::null());
+    command.arg("-X").arg("faulthandler").arg(beside(script)).stdin(Stdio::null());
     command
+}
+
+/// Prepares Java, with pgjdbc at hand, to compile and run a class of the folder of the tests.
+pub fn java(source: &str) -> Command {
+    let mut command = Command::new("java");
+    command.args(["-cp", "/usr/share/java/postgresql.jar"]).arg(beside(source));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Prepares Go, with lib/pq at hand, to compile and run a program of the folder of the tests.
+pub fn go(source: &str) -> Command {
+    let mut command = Command::new("go");
+    // Debian's libraries are no modules.
+    command.env("GO111MODULE", "off").env("GOPATH", "/usr/share/gocode");
+    command.env("GOCACHE", root().join(".cache/go"));
+    command.arg("run").arg(beside(source)).stdin(Stdio::null());
+    command
+}
+
+fn beside(script: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/field").join(script)
 }
 
 fn text(file: &mut File) -> String {

@@ -1,19 +1,24 @@
-//! The console as drivers, monitors and exporters use it. What the drivers do is in console.py.
+//! The console as drivers, monitors and exporters use it. What the drivers do is in console.py,
+//! Console.java and console.go.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use integration::{Client, Ini, Pooler, ask, database, eventually, must, python, server, until};
+use integration::{
+    Client, Ini, Pooler, ask, database, eventually, go, java, must, python, server, until,
+};
 use scratch::free_port;
 use wire::write;
 
 fn drive(pooler: &Pooler, name: &str) {
+    must(python("console.py").arg(name).arg(conninfo(pooler)));
+}
+
+fn conninfo(pooler: &Pooler) -> String {
     let port = pooler.port;
-    let conninfo =
-        format!("host=127.0.0.1 port={port} dbname=pgbouncer user=console password=console");
-    must(python("console.py").arg(name).arg(conninfo));
+    format!("host=127.0.0.1 port={port} dbname=pgbouncer user=console password=console")
 }
 
 fn pooler(workers: u8) -> Pooler {
@@ -32,6 +37,15 @@ fn drivers() {
             }
         }
     }
+}
+
+#[test]
+fn drivers_of_java_and_go() {
+    let pooler = pooler(2);
+    let port = pooler.port;
+    let url = format!("jdbc:postgresql://127.0.0.1:{port}/pgbouncer?user=console&password=console");
+    must(java("Console.java").arg(url));
+    must(go("console.go").arg(conninfo(&pooler)));
 }
 
 #[test]
