@@ -59,7 +59,7 @@ fn selects_in_every_mode_that_the_pool_mode_allows() {
 
 #[test]
 fn more_clients_than_servers_and_every_cent_is_where_it_belongs() {
-    for (major, workers) in [(15, 1), (15, 4), (18, 2)] {
+    for (major, workers) in [(14, 2), (15, 1), (15, 4), (18, 2)] {
         let server = server(major);
         let database = format!("bench_tpcb_{workers}");
         tables(server, &database);

@@ -15,7 +15,7 @@ fn psql(pooler: &Pooler, server: &Postgres, database: &str) -> Command {
 
 #[test]
 fn everyday_work_on_every_version_and_number_of_workers() {
-    for (major, workers) in [(15, 1), (15, 2), (15, 4), (18, 1), (18, 4)] {
+    for (major, workers) in [(14, 2), (15, 1), (15, 2), (15, 4), (18, 1), (18, 4)] {
         let server = server(major);
         let name = format!("everyday_{workers}");
         let database = database(server, &name);

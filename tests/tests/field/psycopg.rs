@@ -21,7 +21,7 @@ fn drive(pooler: &Pooler, name: &str, more: &str) {
 
 #[test]
 fn in_transaction_mode() {
-    for (major, workers) in [(15, 1), (15, 2), (18, 4)] {
+    for (major, workers) in [(14, 1), (15, 1), (15, 2), (18, 4)] {
         let server = server(major);
         let database = format!("driven_{workers}");
         integration::database(server, &database);

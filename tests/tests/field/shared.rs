@@ -174,6 +174,35 @@ fn the_minimum_is_there_at_once_and_stays() {
 }
 
 #[test]
+fn a_minimum_that_cannot_be_reached_is_not_fought_for() {
+    let server = server(15);
+    let users = ["calm_a", "calm_b", "calm_c"];
+    roles(server, &users);
+    let name = database(server, "calm");
+    let mut ini = Ini::new(server).set("min_pool_size", 10).set("max_db_connections", 6);
+    for user in users {
+        ini = ini.user(user, "");
+    }
+    let pooler = ini.start();
+    let mut clients: Vec<Client> = users.iter().map(|user| client(&pooler, user, name)).collect();
+    for client in &mut clients {
+        client.run("SELECT 1");
+    }
+    let mut observer = Observer::of(server);
+    let mut backends = || {
+        observer.0.value(&format!(
+            "SELECT string_agg(pid::text, ',' ORDER BY pid) FROM pg_stat_activity \
+             WHERE datname = '{name}'"
+        ))
+    };
+    thread::sleep(Duration::from_secs(1));
+    let before = backends();
+    assert_eq!(before.split(',').count(), 6, "{before}");
+    thread::sleep(Duration::from_secs(4));
+    assert_eq!(backends(), before, "at rest nobody comes and goes");
+}
+
+#[test]
 fn the_reserve_is_for_those_who_have_waited() {
     let server = server(15);
     let name = database(server, "reserved");

@@ -114,3 +114,25 @@ fn statement_pooling_allows_no_transaction() {
     assert_eq!(errors[0].message, message);
     assert_eq!(two.value("SELECT 2"), "2");
 }
+
+#[test]
+fn an_exchange_without_its_end_does_not_escape() {
+    let server = server(15);
+    let name = database(server, "unsynced");
+    for sql in ["SELECT 1", "BEGIN"] {
+        let pooler = Ini::new(server)
+            .set("idle_transaction_timeout", 1)
+            .set("query_timeout", 5)
+            .set("default_pool_size", 1)
+            .start();
+        let mut client = pooler.client_in(name);
+        client.run(sql);
+        client.send(|out| {
+            wire::write::parse(out, b"", b"SELECT 1", &[]);
+            wire::write::flush(out);
+        });
+        client.expect("1");
+        check(&mut client, "idle transaction timeout", "25P03");
+        assert_eq!(pooler.client_in(name).value("SELECT 1"), "1");
+    }
+}

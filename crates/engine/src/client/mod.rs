@@ -42,6 +42,8 @@ pub(crate) struct Client {
 pub(crate) struct Times {
     pub(crate) connected: Time,
     pub(crate) requested: Time,
+    /// Since when its server has something to answer; only meaningful while it has.
+    pub(crate) asked: Time,
     /// Since when it waits; only meaningful while it does.
     pub(crate) waiting: Time,
     /// The begin of the current query cycle and transaction; `NEVER` outside of one.
@@ -108,6 +110,7 @@ impl Client {
             times: Times {
                 connected: now,
                 requested: now,
+                asked: now,
                 waiting: now,
                 query: Time::NEVER,
                 transaction: Time::NEVER,

@@ -165,6 +165,9 @@ impl Engine {
             self.guard_unnamed(id, server_id, head.tag, unnamed);
         }
         let (client, server) = (&mut self.clients[id], &mut self.servers[server_id]);
+        if server.outstanding.is_empty() {
+            client.times.asked = now;
+        }
         server.outstanding.asked(head.tag);
         client.times.requested = now;
         if client.times.query == Time::NEVER {

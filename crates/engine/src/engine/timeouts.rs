@@ -145,12 +145,17 @@ impl Engine {
         let server = &self.servers[id];
         let Some(client) = self.clients.find(link.client) else { return };
         let target = &self.pool(server.pool).target;
-        let is_silent = server.status != TransactionStatus::Idle && server.outstanding.is_empty();
-        let reason = if over(client.times.query, target.query_timeout, now) {
+        let is_asked = !server.outstanding.is_empty();
+        // A batch without its Sync holds the server as a transaction does.
+        let is_open = server.status != TransactionStatus::Idle || !server.outstanding.is_settled();
+        let reason = if is_asked && over(client.times.asked, target.query_timeout, now) {
             Reason::QueryTimeout { waiting: false }
         } else if over(client.times.transaction, target.transaction_timeout, now) {
             Reason::TransactionTimeout
-        } else if is_silent && over(server.times.heard, target.idle_transaction_timeout, now) {
+        } else if is_open
+            && !is_asked
+            && over(server.times.heard, target.idle_transaction_timeout, now)
+        {
             Reason::IdleTransactionTimeout
         } else {
             return;
