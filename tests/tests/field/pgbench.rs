@@ -16,7 +16,7 @@ fn tables<'a>(server: &Postgres, name: &'a str) -> &'a str {
 
 fn pgbench(pooler: &Pooler, server: &Postgres, database: &str, options: &str) -> Command {
     let mut command = pooler.reach(server.client("pgbench"));
-    command.args(["-n", "--max-tries=1"]).args(options.split_whitespace()).arg(database);
+    command.arg("-n").args(options.split_whitespace()).arg(database);
     command
 }
 
