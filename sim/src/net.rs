@@ -135,6 +135,8 @@ pub(crate) struct Wire {
     pub(crate) stalled: u64,
     /// Whether it was opened by the pooler, and to which port.
     pub(crate) port: Option<u16>,
+    /// When the pooler has asked for it.
+    pub(crate) opened: u64,
     /// When a byte was last put in or taken out, or its end of the pooler moved.
     pub(crate) touched: u64,
     /// When the pooler has taken an answer to a client last.
@@ -162,6 +164,7 @@ impl Wire {
             latency,
             stalled: 0,
             port: None,
+            opened: 0,
             touched: 0,
             heard: 0,
             last_session: None,

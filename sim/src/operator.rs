@@ -5,7 +5,7 @@
 //! servers say FATAL or vanish, refuse connections or logins; wires stall; the clock jumps     fate
 //! ```
 
-use engine::{Mail, Shutdown};
+use engine::{Act, Mail, Shutdown};
 
 use crate::net::Far;
 use crate::plan::PoolPlan;
@@ -22,13 +22,16 @@ pub(crate) struct Operator {
     pub(crate) how: Option<Shutdown>,
     /// When everybody else shall stop being busy.
     pub(crate) shutdown: Option<u64>,
+    /// When each database was told to RECONNECT, each time.
+    pub(crate) reconnects: [Vec<u64>; crate::plan::DATABASES.len()],
     /// When the clock has jumped last.
     pub(crate) jumped_at: u64,
 }
 
 impl Operator {
     pub(crate) fn new(pools: Vec<PoolPlan>) -> Self {
-        Self { pools, how: None, shutdown: None, jumped_at: 0 }
+        let reconnects = Default::default();
+        Self { pools, how: None, shutdown: None, reconnects, jumped_at: 0 }
     }
 }
 
@@ -52,6 +55,8 @@ impl World {
             8 * operator,
             3 * operator,
             operator,
+            2 * operator,
+            operator,
             4 * fate,
             4 * fate,
             3 * fate,
@@ -65,12 +70,14 @@ impl World {
             1 => self.resume(),
             2 => self.resize(),
             3 => self.move_database(),
-            4 => self.server_says_fatal(),
-            5 => self.server_vanishes(),
-            6 => self.servers_refuse(),
-            7 => self.servers_open(),
-            8 => self.stall(),
-            9 => self.jump(),
+            4 => self.reconnect(),
+            5 => self.suspend(),
+            6 => self.server_says_fatal(),
+            7 => self.server_vanishes(),
+            8 => self.servers_refuse(),
+            9 => self.servers_open(),
+            10 => self.stall(),
+            11 => self.jump(),
             _ => {}
         }
         let delay = self.random.range(2_000, 60_000);
@@ -90,7 +97,7 @@ impl World {
         self.tally.pauses += 1;
         let name = self.random.pick(&crate::plan::DATABASES);
         let database = self.random.chance(600).then(|| name.into());
-        self.mail_all(&Mail::Pause { database });
+        self.mail_all(&Mail::Act(Act::Pause(database)));
     }
 
     fn resume(&mut self) {
@@ -99,14 +106,32 @@ impl World {
             return self.resume_everything();
         }
         let name = self.random.pick(&crate::plan::DATABASES);
-        self.mail_all(&Mail::Resume { database: Some(name.into()) });
+        self.mail_all(&Mail::Act(Act::Resume(Some(name.into()))));
     }
 
     pub(crate) fn resume_everything(&mut self) {
-        self.mail_all(&Mail::Resume { database: None });
+        self.mail_all(&Mail::Act(Act::Resume(None)));
         for database in crate::plan::DATABASES {
-            self.mail_all(&Mail::Resume { database: Some(database.into()) });
+            self.mail_all(&Mail::Act(Act::Resume(Some(database.into()))));
         }
+    }
+
+    fn reconnect(&mut self) {
+        self.tally.reconnects += 1;
+        let place = self.random.below(crate::plan::DATABASES.len() as u64) as usize;
+        let database = self.random.chance(500).then_some(place);
+        for (at, times) in self.operator.reconnects.iter_mut().enumerate() {
+            if database.is_none_or(|place| place == at) {
+                times.push(self.flow);
+            }
+        }
+        let name = database.map(|place| crate::plan::DATABASES[place].into());
+        self.mail_all(&Mail::Act(Act::Reconnect(name)));
+    }
+
+    fn suspend(&mut self) {
+        self.tally.suspends += 1;
+        self.mail_all(&Mail::Act(Act::Suspend));
     }
 
     fn resize(&mut self) {

@@ -66,6 +66,8 @@ tally! {
     worker_stalls: "workers that stood still for a while";
     pauses: "PAUSE";
     resumes: "RESUME";
+    suspends: "SUSPEND";
+    reconnects: "RECONNECT";
     reloads: "new configurations";
     timeouts: "clients told that they waited for too long";
     told: "clients told that a server has gone or cannot be had";

@@ -2,6 +2,7 @@
 
 use core::net::SocketAddr;
 
+use crate::act::Act;
 use crate::ids::{ConnId, WorkerId};
 use crate::mail::{Mail, Parcel};
 
@@ -106,16 +107,33 @@ impl std::fmt::Debug for Question {
 pub enum Answer {
     /// To [`Question::Derive`].
     Keys(auth::ScramKeys),
+    /// To [`Order::Act`]: the act is in every mailbox.
+    Announced,
     /// To [`Order::Reload`]: whether the new configuration is in force; if not, what is wrong,
     /// one complaint a line.
     Reloaded(Result<(), String>),
+    /// To [`Order::Set`]: whether the new value is in force; if not, why.
+    Set(Result<(), String>),
 }
 
 /// What an engine may ask the program for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
+    /// Mail an act to every worker, the asker included, in one sequence with all other acts and
+    /// reloads; then answer the ticket.
+    Act(Act),
+    /// Nobody is on the console any more, on no worker: a SUSPEND is over. No answer.
+    ConsoleEmpty,
     /// Read the configuration again and mail it to every worker; answer the ticket.
     Reload,
+    /// Give a setting another value until the next reload, and do what a reload does with it;
+    /// answer the ticket.
+    Set {
+        /// The name of the setting.
+        key: String,
+        /// Its value, as in the configuration file.
+        value: String,
+    },
     /// Shut the process down in this way, as for a signal; no answer.
     Shutdown(Shutdown),
 }

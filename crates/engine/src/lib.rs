@@ -18,6 +18,7 @@
 //! not call each other; `engine` introduces them.
 #![forbid(unsafe_code)]
 
+mod act;
 mod admin;
 mod client;
 mod command;
@@ -34,6 +35,7 @@ mod stats;
 mod stream;
 mod time;
 
+pub use act::{Act, Rest};
 pub use command::{
     Address, Answer, Command, Farewell, Local, Order, PARTS_MAX, Parting, Peer, Question, Refused,
     Shutdown, Ticket,

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use crate::act::Act;
 use crate::admin::report::{Part, Table};
 use crate::client::ClientParcel;
 use crate::command::{Shutdown, Ticket};
@@ -119,16 +120,8 @@ pub enum Mail {
     },
     /// A new configuration is in force.
     Setup(Arc<Setup>),
-    /// PAUSE of one database, or of all.
-    Pause {
-        /// The database, `None` for all.
-        database: Option<Arc<str>>,
-    },
-    /// RESUME of one database, or of all.
-    Resume {
-        /// The database, `None` for all.
-        database: Option<Arc<str>>,
-    },
+    /// An operator has done something, which every worker hears.
+    Act(Act),
     /// Shut down.
     Shutdown(Shutdown),
 }
@@ -151,8 +144,7 @@ impl std::fmt::Debug for Mail {
             }
             Self::Report { ticket, .. } => write!(f, "Report({ticket:?})"),
             Self::Setup(_) => f.write_str("Setup"),
-            Self::Pause { database } => write!(f, "Pause({database:?})"),
-            Self::Resume { database } => write!(f, "Resume({database:?})"),
+            Self::Act(act) => write!(f, "{act:?}"),
             Self::Shutdown(how) => write!(f, "Shutdown({how:?})"),
         }
     }

@@ -10,6 +10,7 @@ use crate::command::Parting;
 /// Why a connection ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
+    AdminForced,
     BadHeader(String),
     BadPacket,
     BadStartup(Cow<'static, str>),
@@ -22,6 +23,7 @@ pub(crate) enum Reason {
         server_down: bool,
     },
     ConfigurationChanged,
+    DatabaseDisabled(String),
     DatabaseRemoved,
     IdleTransactionTimeout,
     InvalidServerParameter,
@@ -49,6 +51,7 @@ pub(crate) enum Reason {
     ServerSaidFatal,
     ShuttingDown,
     ServersShutDown,
+    SuspendTimeout,
     TooManyClients,
     TooManyClientsOfDatabase,
     TooManyClientsOfUser,
@@ -96,6 +99,7 @@ impl Reason {
     /// The text of the log line `closing because: …`.
     pub(crate) fn text(&self) -> Cow<'_, str> {
         match self {
+            Self::AdminForced => "admin forced disconnect".into(),
             Self::BadHeader(hex) => format!("bad packet header: '{hex}'").into(),
             Self::BadPacket => "bad packet".into(),
             Self::BadStartup(text) => text.as_ref().into(),
@@ -111,6 +115,7 @@ impl Reason {
                 "client_login_timeout (server down)".into()
             }
             Self::ConfigurationChanged => "database configuration changed".into(),
+            Self::DatabaseDisabled(name) => format!("database \"{name}\" is disabled").into(),
             Self::DatabaseRemoved => "database removed".into(),
             Self::IdleTransactionTimeout => "idle transaction timeout".into(),
             Self::InvalidServerParameter => "invalid server parameter".into(),
@@ -130,6 +135,7 @@ impl Reason {
             Self::ServerLoginFailing(failure) => failure.told_later().message.into(),
             Self::ShuttingDown => "pooler is shutting down".into(),
             Self::ServersShutDown => "server shutting down".into(),
+            Self::SuspendTimeout => "suspend_timeout".into(),
             Self::TooManyClients => "no more connections allowed (max_client_conn)".into(),
             Self::TooManyClientsOfDatabase => {
                 "client connections exceeded (max_db_client_connections)".into()
@@ -185,6 +191,8 @@ impl Reason {
             Self::IdleTransactionTimeout => sqlstate::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
             Self::TransactionTimeout => sqlstate::TRANSACTION_TIMEOUT,
             Self::QueryTimeout { .. } | Self::QueryWaitTimeout => sqlstate::QUERY_CANCELED,
+            // With this one, clients that have a list of hosts go on to the next.
+            Self::DatabaseDisabled(_) => sqlstate::CANNOT_CONNECT_NOW,
             Self::NoSuchDatabase(_) => sqlstate::INVALID_CATALOG_NAME,
             Self::NotAllowed | Self::TrustFailed => sqlstate::INVALID_AUTHORIZATION_SPECIFICATION,
             Self::PasswordFailed(_) => sqlstate::INVALID_PASSWORD,
@@ -197,14 +205,16 @@ impl Reason {
             }
             Self::Misconfigured => sqlstate::CONFIG_FILE_ERROR,
             Self::InvalidServerParameter => sqlstate::INVALID_PARAMETER_VALUE,
-            Self::ConfigurationChanged
+            Self::AdminForced
+            | Self::ConfigurationChanged
             | Self::DatabaseRemoved
             | Self::LifetimeOver
             | Self::Paused
             | Self::ServerIdleTimeout
             | Self::ServerMovedOn(_)
             | Self::ServersShutDown
-            | Self::ShuttingDown => sqlstate::ADMIN_SHUTDOWN,
+            | Self::ShuttingDown
+            | Self::SuspendTimeout => sqlstate::ADMIN_SHUTDOWN,
         };
         let (sqlstate, message) = (sqlstate.into(), self.text().into_owned());
         Some(Told { author: Author::Pooler, sqlstate, message })

@@ -3,6 +3,7 @@
 //! ```text
 //! config file, environment, auth_file ──► read ──► Setup ──► boot, or mail to every worker
 //!                                              └─► complaints: the old ones stay in force
+//! SET ──► with ──► the setup in force with one setting changed
 //! ```
 //!
 //! Files are read here and nowhere else; what they mean is known to the crates config and auth.
@@ -55,6 +56,19 @@ pub(crate) fn read_again(path: &str, old: &Setup) -> Result<Setup, String> {
     let userlist = Arc::new(userlist);
     let (version, host) = (Arc::clone(&old.version), Arc::clone(&old.host));
     Ok(Setup { config, userlist, version, host, uid: old.uid })
+}
+
+/// The setup in force with one setting changed.
+///
+/// # Errors
+/// Why the value is refused, or what is wrong with the file that it names.
+pub(crate) fn with(old: &Setup, key: &str, value: &str) -> Result<Setup, String> {
+    let mut setup = old.clone();
+    setup.config.pgbouncer.set(key, value)?;
+    if key == "auth_file" {
+        setup.userlist = Arc::new(whole_userlist(&setup.config)?);
+    }
+    Ok(setup)
 }
 
 /// The settings that differ but keep their value until the next start.

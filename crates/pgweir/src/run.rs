@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! HUP, RELOAD ──► read the files ──► Setup to every worker
-//! USR1, USR2 ──► pause, resume to every worker
+//! SET ──► the setup in force with one setting changed ──► the same
+//! USR1, USR2, acts of the console ──► to every worker, all in one order ──► announced to the asker
 //! TERM, INT ──► shutdown to every worker ──► all have ended ──► the end
 //! QUIT, or a second TERM or INT ──► the end
 //! ```
@@ -13,7 +14,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use engine::{Answer, Mail, Order, Setup, Shutdown, Ticket, WorkerId};
+use engine::{Act, Answer, Mail, Order, Rest, Setup, Shutdown, Ticket, WorkerId};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 use crate::boot::verbosity;
@@ -36,6 +37,8 @@ pub(crate) struct Program {
     /// How many workers have not ended.
     working: u8,
     stage: Stage,
+    /// What the acts that all workers hear have led to.
+    rest: Rest,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +59,8 @@ impl Program {
     ) -> Self {
         let (post, inbox) = reach;
         let working = post.workers();
-        Self { serve, log, setup, post, inbox, listeners, working, stage: Stage::Serving }
+        let (stage, rest) = (Stage::Serving, Rest::Working);
+        Self { serve, log, setup, post, inbox, listeners, working, stage, rest }
     }
 
     /// Runs until the process is to end.
@@ -84,6 +88,7 @@ impl Program {
             SIGTERM if is_stopping => self.end("got SIGTERM while shutting down, fast exit"),
             SIGINT if is_stopping => self.end("got SIGINT while shutting down, fast exit"),
             SIGQUIT => self.end("got SIGQUIT, fast exit"),
+            SIGTERM | SIGINT if self.rest == Rest::Suspended => self.end(SUSPENDED),
             SIGTERM => {
                 log::info!("got SIGTERM, shutting down, waiting for all clients disconnect");
                 self.shut_down(Shutdown::WaitForClients);
@@ -94,28 +99,56 @@ impl Program {
                 );
                 self.shut_down(Shutdown::WaitForServers);
             }
-            SIGUSR1 => {
-                log::info!("got SIGUSR1, pausing all activity");
-                self.post.send_all(&Mail::Pause { database: None });
-            }
+            SIGUSR1 => self.hear_pause(),
             SIGUSR2 if is_stopping => log::info!("got SIGUSR2 while shutting down, ignoring"),
-            SIGUSR2 => {
-                log::info!("got SIGUSR2, continuing from PAUSE");
-                self.post.send_all(&Mail::Resume { database: None });
-            }
+            SIGUSR2 => self.hear_resume(),
             _ => {}
         }
     }
 
-    fn carry_out(&mut self, by: WorkerId, ticket: Ticket, order: Order) {
-        match order {
-            Order::Reload => {
-                // The new setup is in the asker's mailbox before the answer.
-                let result = self.reload();
-                self.post.send(by, Letter::Answer(ticket, Answer::Reloaded(result)));
-            }
-            Order::Shutdown(how) => self.shut_down(how),
+    fn hear_pause(&mut self) {
+        if self.rest == Rest::Working {
+            log::info!("got SIGUSR1, pausing all activity");
+            self.announce(Act::Pause(None));
+        } else {
+            log::info!("got SIGUSR1, but already paused/suspended");
         }
+    }
+
+    fn hear_resume(&mut self) {
+        match self.rest {
+            Rest::Working => return log::info!("got SIGUSR2, but not paused/suspended"),
+            Rest::Paused => log::info!("got SIGUSR2, continuing from PAUSE"),
+            Rest::Suspended => log::info!("got SIGUSR2, continuing from SUSPEND"),
+        }
+        self.announce(Act::Resume(None));
+    }
+
+    /// Every worker hears an act; mailboxes keep the order of acts and setups.
+    fn announce(&mut self, act: Act) {
+        self.rest = self.rest.after(&act);
+        self.post.send_all(&Mail::Act(act));
+    }
+
+    fn carry_out(&mut self, by: WorkerId, ticket: Ticket, order: Order) {
+        // What is ordered is in the asker's mailbox before the answer.
+        let answer = match order {
+            Order::Act(act) => {
+                self.announce(act);
+                Answer::Announced
+            }
+            Order::ConsoleEmpty => {
+                if self.rest == Rest::Suspended {
+                    log::info!("admin disappeared when suspended, doing RESUME");
+                    self.announce(Act::Resume(None));
+                }
+                return;
+            }
+            Order::Reload => Answer::Reloaded(self.reload()),
+            Order::Set { key, value } => Answer::Set(self.set(&key, &value)),
+            Order::Shutdown(how) => return self.shut_down(how),
+        };
+        self.post.send(by, Letter::Answer(ticket, answer));
     }
 
     fn reload(&mut self) -> Result<(), String> {
@@ -135,13 +168,27 @@ impl Program {
                 log::warn!("{complaint}");
             }
         })?;
+        self.put(setup);
+        Ok(())
+    }
+
+    /// Gives one setting another value, until the next reload.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let setup = reload::with(&self.setup, key, value)?;
+        if key == "logfile" {
+            self.open_log(&setup)?;
+        }
+        self.put(setup);
+        Ok(())
+    }
+
+    fn put(&mut self, setup: Setup) {
         let settings = &setup.config.pgbouncer;
         sink::set_verbosity(verbosity(&self.serve, settings));
         limits::check(&self.setup.config.pgbouncer, settings);
         listen::retune(&self.listeners, &self.setup.config.pgbouncer, settings);
         self.setup = Arc::new(setup);
         self.post.send_all(&Mail::Setup(Arc::clone(&self.setup)));
-        Ok(())
     }
 
     /// The log file is opened last, because nothing may fail after something was changed.
@@ -149,14 +196,24 @@ impl Program {
         let conffile = self.setup.config.pgbouncer.conffile.as_deref();
         let path = conffile.unwrap_or(&self.serve.config);
         let setup = reload::read_again(path, &self.setup)?;
-        let logfile = setup.config.pgbouncer.logfile.as_deref();
-        self.log.open(logfile).map_err(|why| format!("{path}: logfile: {why}"))?;
+        self.open_log(&setup).map_err(|why| format!("{path}: {why}"))?;
         Ok(setup)
+    }
+
+    fn open_log(&self, setup: &Setup) -> Result<(), String> {
+        let logfile = setup.config.pgbouncer.logfile.as_deref();
+        self.log.open(logfile).map_err(|why| format!("logfile: {why}"))
     }
 
     fn shut_down(&mut self, how: Shutdown) {
         if how == Shutdown::Immediate {
             return self.end("SHUTDOWN command issued, fast exit");
+        }
+        if self.rest == Rest::Suspended {
+            return self.end(SUSPENDED);
+        }
+        if how == Shutdown::WaitForServers {
+            self.rest = Rest::Paused;
         }
         self.enter(Stage::Stopping(how));
         self.close_listeners();
@@ -191,3 +248,6 @@ impl Program {
         self.stage = stage;
     }
 }
+
+/// PgBouncer: who suspends is about to take over, and nobody is served any more.
+const SUSPENDED: &str = "suspend was in progress, going down immediately";

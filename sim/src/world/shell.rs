@@ -33,6 +33,8 @@ pub(crate) struct Worker {
     pub(crate) pools: Vec<PoolPlan>,
     /// What its engine takes to be paused, and when it was told last.
     pub(crate) paused: Paused,
+    /// How often it has heard of a RECONNECT of each database, and when last.
+    pub(crate) reconnects: [(usize, u64); crate::plan::DATABASES.len()],
     /// Connections that were under way to it when it had ended.
     pub(crate) lost_parcels: u32,
 }
@@ -41,6 +43,8 @@ pub(crate) struct Worker {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Paused {
     pub(crate) all: bool,
+    /// Nothing is timed either.
+    pub(crate) suspended: bool,
     pub(crate) databases: Vec<String>,
     pub(crate) changed: u64,
 }
@@ -65,6 +69,7 @@ impl Worker {
             exited: false,
             pools,
             paused: Paused::default(),
+            reconnects: Default::default(),
             lost_parcels: 0,
         }
     }
@@ -288,6 +293,7 @@ impl World {
         };
         let id = self.new_wire(Far::Nobody, Place::Opening(worker, conn));
         self.wires[id.0].port = Some(*port);
+        self.wires[id.0].opened = self.flow;
         self.workers[worker].conns.insert(conn, id);
         let database = crate::plan::database_at(*port);
         let limit = self.workers[worker].pools[database].size;

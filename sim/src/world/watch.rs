@@ -5,7 +5,7 @@
 //! is under way on its wire.
 
 use config::PoolMode;
-use engine::Mail;
+use engine::{Act, Mail};
 
 use super::World;
 use crate::app::{Request, Stage};
@@ -72,11 +72,24 @@ impl World {
         let flow = self.flow;
         let paused = &mut self.workers[worker].paused;
         match mail {
-            Mail::Pause { database: None } => paused.all = true,
-            Mail::Pause { database: Some(name) } => paused.databases.push(name.to_string()),
-            Mail::Resume { database: None } => paused.all = false,
-            Mail::Resume { database: Some(name) } => {
+            Mail::Act(Act::Pause(None)) => paused.all = true,
+            Mail::Act(Act::Suspend) => {
+                paused.suspended |= !paused.all;
+                paused.all = true;
+            }
+            Mail::Act(Act::Pause(Some(name))) => paused.databases.push(name.to_string()),
+            Mail::Act(Act::Resume(None)) => (paused.all, paused.suspended) = (false, false),
+            Mail::Act(Act::Resume(Some(name))) => {
                 paused.databases.retain(|paused| paused.as_str() != name.as_ref());
+            }
+            Mail::Act(Act::Reconnect(name)) => {
+                let heard = self.workers[worker].reconnects.iter_mut().zip(crate::plan::DATABASES);
+                for ((times, last), database) in heard {
+                    if name.as_deref().is_none_or(|name| name == database) {
+                        (*times, *last) = (*times + 1, flow);
+                    }
+                }
+                return;
             }
             Mail::Setup(setup) => {
                 let pools = setup.config.databases.iter().zip(&self.plan.pools);
@@ -103,6 +116,12 @@ impl World {
         if paused.holds(name) && since.0 > paused.changed && self.operator.how.is_none() {
             let what = format!("client {place} gets the server of wire {}", id.0);
             return self.oracle.fail(format!("{what} while {name} is paused"));
+        }
+        let (times, heard) = self.workers[worker].reconnects[pool.0];
+        let told = times.checked_sub(1).map_or(0, |last| self.operator.reconnects[pool.0][last]);
+        if self.wires[id.0].opened < told && since.0 > heard {
+            let what = format!("client {place} gets the server of wire {}", id.0);
+            return self.oracle.fail(format!("{what}, which a RECONNECT has ended"));
         }
         if self.is_exempt(pool) {
             return;
@@ -172,7 +191,11 @@ impl World {
         let slack = UPKEEP + patience;
         let now = self.flow + self.jumped;
         let late = waiting.iter().find(|waiter| now > waiter.since.1 + limit + slack);
-        if let Some(waiter) = late.filter(|_| limit > 0)
+        let is_timed = self
+            .workers
+            .iter()
+            .all(|worker| !worker.paused.suspended && self.flow > worker.paused.changed + slack);
+        if let Some(waiter) = late.filter(|_| limit > 0 && is_timed)
             && self.flow > self.operator.jumped_at + slack
         {
             self.oracle.fail(format!(

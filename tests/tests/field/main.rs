@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says by a panic that it has failed")]
 
 mod cancel;
+mod commands;
 mod console;
 mod console_tools;
 mod copy;

@@ -149,5 +149,10 @@ pub(crate) fn error(code: &str, message: &str, detail: Option<&str>) -> Answer {
     Answer::of(Part::Refused(code.to_owned(), Text::new(message, detail)))
 }
 
+/// The answer to a SET that is refused, with the reason.
+pub(crate) fn set_failed(why: &str) -> Answer {
+    error(sqlstate::PROTOCOL_VIOLATION, "SET failed", Some(why))
+}
+
 #[cfg(test)]
 mod tests;

@@ -15,22 +15,34 @@ use crate::command::Shutdown;
 /// A command that has been understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
+    /// DISABLE; without a database it is refused.
+    Disable(Option<Arc<str>>),
+    /// ENABLE; the same.
+    Enable(Option<Arc<str>>),
+    /// KILL, of one database or of all that have pools.
+    Kill(Option<Arc<str>>),
+    /// KILL_CLIENT, with what stands for a client.
+    KillClient(Option<Arc<str>>),
     /// PAUSE, of one database or of all.
     Pause(Option<Arc<str>>),
+    /// RECONNECT, of one database or of all.
+    Reconnect(Option<Arc<str>>),
     /// RELOAD.
     Reload,
     /// RESUME, of one database or of all.
     Resume(Option<Arc<str>>),
     /// SET of a setting.
-    Set(String),
+    Set { key: String, value: String },
     /// SET of one of the parameters that drivers set after login.
     SetParameter,
     /// SHOW of a table.
     Show(Show),
     /// SHUTDOWN, in one of three ways.
     Shutdown(Shutdown),
-    /// A command of PgBouncer's that is not supported.
-    Unsupported(&'static str),
+    /// SUSPEND.
+    Suspend,
+    /// WAIT_CLOSE, of one database or of all.
+    WaitClose(Option<Arc<str>>),
 }
 
 /// A table that can be shown.
@@ -114,6 +126,10 @@ impl Refusal {
 
 fn set(mut reader: Reader<'_>) -> Result<Command, Refusal> {
     let key = reader.word().ok_or(Refusal::Invalid)?;
+    if is_of_drivers(&key) {
+        // Of what is ignored, nothing but the end is understood.
+        return reader.one_statement().map(|()| Command::SetParameter);
+    }
     let apart = reader.blanks();
     if !reader.take('=') {
         let to = reader.word().filter(|word| apart && word.eq_ignore_ascii_case("to"));
@@ -125,22 +141,38 @@ fn set(mut reader: Reader<'_>) -> Result<Command, Refusal> {
     if key.len() > ARGUMENT_MAX || value.len() > VALUE_MAX {
         return Err(Refusal::BadArguments);
     }
-    let key = key.to_ascii_lowercase();
-    Ok(if parameter(&key).is_some() { Command::SetParameter } else { Command::Set(key) })
+    Ok(Command::Set { key: key.to_ascii_lowercase(), value })
 }
 
 fn command(name: &str, argument: Option<&str>) -> Option<Command> {
+    let word = argument.map(Into::into);
     match (name, argument) {
-        ("pause", database) => Some(Command::Pause(database.map(Into::into))),
+        ("disable", _) => Some(Command::Disable(word)),
+        ("enable", _) => Some(Command::Enable(word)),
+        ("kill", _) => Some(Command::Kill(word)),
+        ("kill_client", _) => Some(Command::KillClient(word)),
+        ("pause", _) => Some(Command::Pause(word)),
+        ("reconnect", _) => Some(Command::Reconnect(word)),
         ("reload", None) => Some(Command::Reload),
-        ("resume", database) => Some(Command::Resume(database.map(Into::into))),
+        ("resume", _) => Some(Command::Resume(word)),
         ("show" | "select", Some(what)) => show(&what.to_ascii_lowercase()).map(Command::Show),
         ("shutdown", how) => shutdown(how).map(Command::Shutdown),
-        _ => UNSUPPORTED
-            .iter()
-            .find(|known| known.eq_ignore_ascii_case(name))
-            .map(|known| Command::Unsupported(known)),
+        ("suspend", None) => Some(Command::Suspend),
+        ("wait_close", _) => Some(Command::WaitClose(word)),
+        _ => None,
     }
+}
+
+/// The number at the begin of a word (PgBouncer: what follows does not matter).
+pub(crate) fn decimal(word: &str) -> Option<u64> {
+    let end = word.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(word.len());
+    word[..end].parse().ok()
+}
+
+/// Whether drivers set it after login, or begin a SET with it that is no setting of ours.
+fn is_of_drivers(key: &str) -> bool {
+    let is_among = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(key));
+    is_among(OF_DRIVERS) || parameter(&key.to_ascii_lowercase()).is_some()
 }
 
 fn shutdown(how: Option<&str>) -> Option<Shutdown> {
@@ -243,6 +275,23 @@ impl Reader<'_> {
         }
     }
 
+    /// The end of a query of which nothing more is understood, if no other statement follows.
+    fn one_statement(mut self) -> Result<(), Refusal> {
+        let mut open = None;
+        let ends = |(_, letter): &(usize, char)| {
+            match (open, *letter) {
+                (None, '\'' | '"') => open = Some(*letter),
+                (Some(quote), letter) if quote == letter => open = None,
+                (None, ';') => return true,
+                _ => {}
+            }
+            false
+        };
+        let end = self.rest.char_indices().find(ends).map_or(self.rest.len(), |(at, _)| at);
+        self.rest = &self.rest[end..];
+        if open.is_some() { Err(Refusal::Invalid) } else { self.end() }
+    }
+
     /// The end of the query, behind at most one semicolon.
     fn end(mut self) -> Result<(), Refusal> {
         self.blanks();
@@ -270,8 +319,23 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { columns: &[("transaction_read_only", Text)], value: "off" },
 ];
 
-const UNSUPPORTED: &[&str] =
-    &["DISABLE", "ENABLE", "KILL", "KILL_CLIENT", "RECONNECT", "SUSPEND", "WAIT_CLOSE"];
+/// What else drivers set after login: parameters, and the words of `SET SESSION CHARACTERISTICS`,
+/// `SET TIME ZONE` and `SET NAMES`.
+const OF_DRIVERS: &[&str] = &[
+    "application_name",
+    "bytea_output",
+    "client_min_messages",
+    "default_transaction_read_only",
+    "extra_float_digits",
+    "idle_in_transaction_session_timeout",
+    "intervalstyle",
+    "lock_timeout",
+    "names",
+    "search_path",
+    "session",
+    "statement_timeout",
+    "time",
+];
 
 #[cfg(test)]
 mod tests;

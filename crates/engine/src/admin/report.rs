@@ -21,6 +21,10 @@ pub enum Table {
     Pools,
     /// The clients, one by one.
     Clients,
+    /// Whether there is a client of this number.
+    Client(u64),
+    /// Nothing, but not before all that was buffered has left or SUSPEND is over.
+    Flushed,
     /// The servers, one by one.
     Servers,
     /// Both, those that log in included.
@@ -32,6 +36,10 @@ pub enum Table {
 pub enum Part {
     /// Of [`Table::Pools`].
     Pools(Census),
+    /// Of [`Table::Client`].
+    Client(bool),
+    /// Of [`Table::Flushed`].
+    Flushed,
     /// Of [`Table::Clients`], [`Table::Servers`] or [`Table::Sockets`].
     Sockets(Vec<Socket>),
 }
@@ -127,7 +135,7 @@ pub struct Socket {
     /// The process at the other end.
     pub(crate) pid: u32,
     pub(crate) application_name: Vec<u8>,
-    pub(crate) number: u32,
+    pub(crate) number: u64,
     pub(crate) buffers: Buffers,
 }
 

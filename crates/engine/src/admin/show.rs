@@ -23,6 +23,7 @@ use super::help;
 use super::report::{Census, Socket, Table};
 use super::sheet::Type::{Int4, Int8, Text};
 use super::sheet::{Column, Sheet};
+use crate::act::Rest;
 use crate::pool::ledger::Ledger;
 use crate::setup::Setup;
 use crate::time::Time;
@@ -34,10 +35,12 @@ pub(crate) const CONSOLE_SIZE: u32 = 2;
 pub(crate) struct Facts<'a> {
     pub(crate) setup: &'a Setup,
     pub(crate) ledger: &'a Ledger,
-    /// PAUSE without a database is in force.
-    pub(crate) paused_all: bool,
+    /// Whether the pooler as a whole is paused or suspended.
+    pub(crate) rest: Rest,
     /// The databases that are paused by name.
     pub(crate) paused: &'a [Arc<str>],
+    /// Those that let no more clients in.
+    pub(crate) disabled: &'a [Arc<str>],
     /// The wall clock at [`Time::ZERO`], in microseconds since the Unix epoch.
     pub(crate) wall: u64,
     pub(crate) now: Time,
@@ -169,9 +172,10 @@ impl Facts<'_> {
     }
 
     fn state(&self, sheet: &mut Sheet) {
-        let states = [("active", !self.paused_all), ("paused", self.paused_all), SUSPENDED];
-        for (key, holds) in states {
-            sheet.text(key).text(if holds { "yes" } else { "no" }).end_row();
+        let states =
+            [("active", Rest::Working), ("paused", Rest::Paused), ("suspended", Rest::Suspended)];
+        for (key, rest) in states {
+            sheet.text(key).text(if rest == self.rest { "yes" } else { "no" }).end_row();
         }
     }
 
@@ -214,12 +218,6 @@ const VERSION: &[Column] = &[("version", Text)];
 
 /// Why nobody is shown the descriptors: PgBouncer's table is meant for its own next process.
 const FDS: &str = "SHOW FDS is not supported: it would show passwords and keys";
-
-/// What is said of commands that are not there.
-pub(crate) const UNSUPPORTED: &str = "is not supported yet";
-
-/// SUSPEND does not exist.
-const SUSPENDED: (&str, bool) = ("suspended", false);
 
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use crate::params::Params;
 use crate::pool::PoolId;
 use crate::pool::ledger::Membership;
 use crate::server::Server;
-use crate::stream::{Outbox, Stream};
+use crate::stream::{Outbox, Reading, Stream};
 use crate::time::Time;
 use authenticate::Authentication;
 
@@ -21,6 +21,8 @@ use authenticate::Authentication;
 pub(crate) struct Client {
     pub(crate) stage: Stage,
     pub(crate) peer: Peer,
+    /// Names it for KILL_CLIENT; no other connection of the process ever has the same.
+    pub(crate) number: u64,
     /// Who it is, once the startup packet has said so.
     pub(crate) login: Option<Arc<Login>>,
     pub(crate) pool: Option<PoolId>,
@@ -31,7 +33,7 @@ pub(crate) struct Client {
     pub(crate) params: Arc<Params>,
     /// The key with which its query can be cancelled; 0 before it has one.
     pub(crate) key: u64,
-    pub(crate) reading: bool,
+    pub(crate) reading: Reading,
     /// Where it has parsed its unnamed statement last.
     pub(crate) unnamed_on: Option<Id<Server>>,
     pub(crate) times: Times,
@@ -94,10 +96,11 @@ impl Sided for Client {
 }
 
 impl Client {
-    pub(crate) fn new(peer: Peer, now: Time) -> Self {
+    pub(crate) fn new(peer: Peer, number: u64, now: Time) -> Self {
         Self {
             stage: Stage::Startup { refused: startup::Refused::default() },
             peer,
+            number,
             login: None,
             pool: None,
             membership: None,
@@ -105,7 +108,7 @@ impl Client {
             outbox: Outbox::new(),
             params: Arc::default(),
             key: 0,
-            reading: true,
+            reading: Reading::On,
             unnamed_on: None,
             times: Times {
                 connected: now,
@@ -123,6 +126,11 @@ impl Client {
             Stage::Linked(server) => Some(server),
             _ => None,
         }
+    }
+
+    /// Whether its end has been decided.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self.stage, Stage::Gone(_))
     }
 
     /// Whether it has logged in to a pool.
@@ -153,6 +161,7 @@ impl Client {
 #[derive(Debug)]
 pub struct ClientParcel {
     pub(crate) peer: Peer,
+    pub(crate) number: u64,
     pub(crate) request: startup::Request,
     pub(crate) connected: Time,
     /// What it has sent behind the startup packet.

@@ -229,7 +229,7 @@ impl Engine {
             let oldest = self.oldest_wait(pool_id);
             let pool = self.pool_mut(pool_id);
             if pool.door != Door::Open {
-                self.close_idle(pool_id, now);
+                self.clear_idle(pool_id, now);
                 break;
             }
             match pool.next_claim(oldest) {
@@ -279,7 +279,7 @@ impl Engine {
     fn look_for_welcome(&mut self, pool_id: PoolId) {
         let pool = self.pool(pool_id);
         let welcome = pool.slots.welcome().filter(|_| pool.welcome.is_none());
-        if let Some(welcome) = welcome.filter(|w| !w.origin.leads_elsewhere(&pool.target)) {
+        if let Some(welcome) = welcome.filter(|welcome| pool.takes(welcome)) {
             self.learn_welcome(pool_id, welcome);
         }
     }
@@ -343,7 +343,7 @@ impl Engine {
         let server = &mut self.servers[id];
         let Stage::Login(login) = std::mem::replace(&mut server.stage, Stage::Idle) else { return };
         let pool_id = server.pool;
-        let (welcome, key) = login.finish(&server.target);
+        let (welcome, key) = login.finish(&server.target, server.epoch);
         server.key = key;
         server.params = Arc::clone(&welcome.params);
         let pool = &mut self.pools[pool_id];

@@ -21,7 +21,7 @@ use crate::link::{Link, Phase};
 use crate::mail::Mail;
 use crate::pool::{CancelRequest, PoolId};
 use crate::reason::Reason;
-use crate::server::{Delivery, Fate, Progress, Requester, Server, Stage};
+use crate::server::{Delivery, Progress, Requester, Server, Stage};
 use crate::time::Time;
 
 /// The most connections of one pool that carry cancel requests on one worker.
@@ -155,7 +155,7 @@ impl Engine {
             target.cancels -= 1;
             if delivery.progress == Progress::Sent {
                 // It may still arrive: nobody else may get this server.
-                target.fate = Fate::Close(Reason::ServerMovedOn("cancel request without an end"));
+                target.doom(Reason::ServerMovedOn("cancel request without an end"));
             }
             if target.cancels == 0 && matches!(target.stage, Stage::BeingCanceled) {
                 self.make_free(delivery.target, now);

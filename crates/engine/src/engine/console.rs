@@ -1,9 +1,9 @@
 //! The console's side of the switchboard.
 //!
 //!     login ──► rights ──► welcome, or `not allowed`
-//!     SHOW  ──► Gather ──► every worker's Report ──► the table
-//!     PAUSE ──► Pause, Gather ──► every Report: all have heard it ──► no server is left ──► PAUSE
-//!     RELOAD, SHUTDOWN ──► an order to the program
+//!     SHOW  ──► Gather ──► every worker's Report ──► the table            (waits)
+//!     PAUSE ──► an act for all workers ──► no server is left ──► PAUSE    (acts, waits)
+//!     RELOAD, SET, SHUTDOWN ──► an order to the program                   (acts)
 //!
 //! A session carries out one command at a time; what its client says meanwhile is kept, and no
 //! more than that is read. Reading goes on while a command waits, so that the end of the client is
@@ -14,60 +14,26 @@ mod batch;
 mod census;
 mod memory;
 mod statistics;
+mod waits;
 
 use std::sync::Arc;
 
 pub(super) use statistics::Desk;
+pub(super) use waits::Waiting;
 
-use super::{Engine, Pending, Work};
+use super::Engine;
 use crate::admin::answer::Answer;
-use crate::admin::grammar::Show;
-use crate::admin::report::{Census, Part, Socket, Table};
-use crate::admin::show::{Facts, Source};
+use crate::admin::show::Facts;
 use crate::admin::{self, Console, KEPT_MAX, Phase, QUERY_MAX, Rights, Statement, answer};
 use crate::client::inspect::{Said, inspect};
 use crate::client::startup::{self, Request};
 use crate::client::{Client, Login, Stage};
-use crate::command::Ticket;
+use crate::command::{Command, Order, Ticket};
 use crate::ids::Id;
-use crate::mail::{Mail, PoolKey};
 use crate::reason::Reason;
 use crate::stream::Verdict;
 use crate::time::Time;
-use wire::{Header, sqlstate, tag::frontend};
-
-/// What a console command waits for.
-pub(super) enum Waiting {
-    /// The parts of a table, for a client or for the log.
-    Gathering { by: Asker, parts: Box<Parts>, missing: u8 },
-    /// The end of the servers.
-    Pausing { client: Id<Client>, pause: Pause },
-    /// The program's answer.
-    Reloading { client: Id<Client> },
-}
-
-/// Who wants a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asker {
-    Client(Id<Client>, Show),
-    Log,
-}
-
-/// What has come of a table.
-#[derive(Default)]
-pub(super) struct Parts {
-    census: Census,
-    sockets: Vec<Socket>,
-}
-
-/// A PAUSE that is not over.
-pub(super) struct Pause {
-    database: Option<Arc<str>>,
-    /// The pools of that database, as far as they are known.
-    pools: Vec<PoolKey>,
-    /// The workers that have not heard of it.
-    missing: u8,
-}
+use wire::{Header, tag::frontend};
 
 impl Engine {
     /// Somebody wants onto the console.
@@ -99,6 +65,7 @@ impl Engine {
         client.key = key;
         client.stage = Stage::Console(Box::new(Console::new(rights)));
         self.keys.insert(key, id);
+        self.ledger.console_opened();
         self.desk.counters.logins += 1;
         let welcome = admin::welcome(&self.setup.version, key);
         self.console_sends(id, &welcome);
@@ -215,112 +182,17 @@ impl Engine {
         self.clients[id].times.requested = now;
     }
 
-    /// SHOW: from what is known here, or from what all workers say.
-    fn console_shows(&mut self, id: Id<Client>, show: Show, now: Time) {
-        match show.source() {
-            Source::Here => {
-                let table = self.facts(now).show(show);
-                self.console_tells(id, &table);
-            }
-            Source::Gathered(table) => {
-                let ticket = self.gather_table(Asker::Client(id, show), table, now);
-                self.console_phase(id, Phase::Waiting { ticket, since: now });
-                self.console_gathered(ticket, now);
-            }
-        }
-    }
-
-    /// Asks all workers for their parts of a table; the own part is there at once.
-    fn gather_table(&mut self, by: Asker, table: Table, now: Time) -> Ticket {
-        let mut parts = Box::<Parts>::default();
-        parts.add(self.report(table, now));
-        let waiting = Waiting::Gathering { by, parts, missing: self.workers - 1 };
-        let ticket = self.ticket(Pending::Console(waiting));
-        self.post_to_others(&Mail::Gather { by: self.me, ticket, table });
-        ticket
-    }
-
-    /// Another worker's part has come.
-    pub(super) fn console_reported(&mut self, ticket: Ticket, part: Part, now: Time) {
-        match self.pending.get_mut(&ticket) {
-            Some(Pending::Console(Waiting::Gathering { parts, missing, .. })) => {
-                parts.add(part);
-                *missing = missing.saturating_sub(1);
-                self.console_gathered(ticket, now);
-            }
-            Some(Pending::Console(Waiting::Pausing { pause, .. })) => {
-                pause.reported(part);
-                self.console_pauses(now);
-            }
-            _ => {}
-        }
-    }
-
-    /// Answers when all parts of a table are there.
-    fn console_gathered(&mut self, ticket: Ticket, now: Time) {
-        let waiting = self.pending.remove(&ticket);
-        match waiting {
-            Some(Pending::Console(Waiting::Gathering { by, parts, missing: 0 })) => match by {
-                Asker::Log => self.log_statistics(&parts.census, now),
-                Asker::Client(client, show) => {
-                    let facts = self.facts(now);
-                    let table = match show {
-                        Show::ActiveSockets | Show::Clients | Show::Servers | Show::Sockets => {
-                            facts.show_sockets(show, &parts.sockets)
-                        }
-                        _ => facts.show_census(show, parts.census),
-                    };
-                    self.console_answers(client, ticket, &table, now);
-                }
-            },
-            Some(pending) => drop(self.pending.insert(ticket, pending)),
-            None => {}
-        }
-    }
-
-    /// The program has answered a RELOAD.
-    pub(super) fn console_reloaded(
-        &mut self,
-        ticket: Ticket,
-        waiting: &Waiting,
-        result: Result<(), String>,
-        now: Time,
-    ) {
-        let Waiting::Reloading { client } = waiting else { return };
-        let answer = match result {
-            Ok(()) => answer::done("RELOAD"),
-            Err(why) => {
-                let text = "RELOAD failed, see logs for additional details";
-                answer::error(sqlstate::CONFIG_FILE_ERROR, text, Some(&why))
-            }
-        };
-        self.console_answers(*client, ticket, &answer, now);
-    }
-
     /// What time does for the console.
     pub(super) fn console_tick(&mut self, now: Time) {
-        self.console_pauses(now);
+        self.console_watches(now);
         self.statistics_tick(now);
     }
 
-    /// A command that had to wait is answered, if its client is still there for it.
-    fn console_answers(&mut self, id: Id<Client>, ticket: Ticket, answer: &Answer, now: Time) {
-        let Some(since) = self.waits_since(id, ticket) else { return };
-        self.desk.counters.query_time += now.since(since);
-        self.desk.counters.transaction_time += now.since(since);
-        self.console_phase(id, Phase::Ready);
-        self.console_tells(id, answer);
-        self.work.push_back(Work::Resume(id));
-    }
-
-    /// Since when a session waits for the answer with this ticket, if it does.
-    fn waits_since(&self, id: Id<Client>, ticket: Ticket) -> Option<Time> {
-        match &self.clients.find(id)?.stage {
-            Stage::Console(console) => match console.phase {
-                Phase::Waiting { ticket: mine, since } if mine == ticket => Some(since),
-                _ => None,
-            },
-            _ => None,
+    /// A session has ended: with the last one, a SUSPEND does (PgBouncer).
+    pub(super) fn console_left(&mut self) {
+        if self.ledger.console_closed() {
+            let order = Order::ConsoleEmpty;
+            self.commands.push_back(Command::Order { ticket: NO_ANSWER, order });
         }
     }
 
@@ -347,30 +219,11 @@ impl Engine {
         Facts {
             setup: &self.setup,
             ledger: &self.ledger,
-            paused_all: self.mode.paused_all,
+            rest: self.mode.rest,
             paused: &self.mode.paused,
+            disabled: &self.mode.disabled,
             wall: self.wall,
             now,
-        }
-    }
-}
-
-impl Parts {
-    fn add(&mut self, part: Part) {
-        match part {
-            Part::Pools(census) => self.census.add(census),
-            Part::Sockets(sockets) => self.sockets.extend(sockets),
-        }
-    }
-}
-
-impl Pause {
-    /// A worker has heard of the pause; its pools may have servers.
-    fn reported(&mut self, part: Part) {
-        self.missing = self.missing.saturating_sub(1);
-        if let Part::Pools(census) = part {
-            let of_database = |key: &PoolKey| self.database.as_ref() == Some(&key.database);
-            self.pools.extend(census.pools.into_keys().filter(of_database));
         }
     }
 }
@@ -379,5 +232,11 @@ impl Pause {
 fn later(rest: &[u8]) -> Verdict {
     if rest.len() < KEPT_MAX { Verdict::Need(rest.len() as u32 + 1) } else { Verdict::Hold }
 }
+
+/// The ticket of an order that is not answered, or to nobody; those of questions begin with 1.
+const NO_ANSWER: Ticket = Ticket(0);
+
+/// PgBouncer's words for what cannot be done while the pooler rests.
+const AT_REST: &str = "already suspended/paused";
 
 const TOO_LONG: &str = "query is too long";

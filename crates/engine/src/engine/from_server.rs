@@ -20,7 +20,7 @@ use crate::params::{self, Params};
 use crate::pool::{Failure, route};
 use crate::reason::Reason;
 use crate::server::login::{Credentials, Login, Outcome};
-use crate::server::{Fate, Progress, Purpose, Server, Stage, WHOLE_MAX};
+use crate::server::{Progress, Purpose, Server, Stage, WHOLE_MAX};
 use crate::stream::{Source, Verdict};
 use crate::time::Time;
 
@@ -148,7 +148,7 @@ impl Engine {
         if head.tag == backend::ERROR_RESPONSE && self.is_left_alone(id) {
             // It has answered everything: this is the end of a free server, and nobody else's.
             let reason = Reason::ServerMovedOn("server sent error while idle");
-            self.servers[id].fate = Fate::Close(reason);
+            self.servers[id].doom(reason);
             return Verdict::Drop(head.total);
         }
         let heard = self.servers[id].outstanding.heard(head.tag);
@@ -162,7 +162,7 @@ impl Engine {
             },
             backend::PARAMETER_STATUS => self.parameter_changed(id, Some(client), whole),
             backend::ERROR_RESPONSE if is_fatal(whole) => {
-                self.servers[id].fate = Fate::Close(Reason::ServerSaidFatal);
+                self.servers[id].doom(Reason::ServerSaidFatal);
             }
             _ => {}
         }

@@ -78,7 +78,11 @@ impl Engine {
     }
 
     /// A place for a server, or for a connection that carries a cancel request.
-    pub(super) fn take_in(&mut self, server: Server) -> Id<Server> {
+    pub(super) fn take_in(&mut self, mut server: Server) -> Id<Server> {
+        if server.number == 0 {
+            // It does not come from another worker.
+            (server.number, server.epoch) = (self.number(), self.mode.epoch);
+        }
         self.pools[server.pool].tenants += 1;
         self.servers.insert(server)
     }

@@ -301,6 +301,10 @@ impl Engine {
             let reason = Reason::NoSuchDatabase(request.database.to_string());
             return self.close_client(id, &reason, now);
         };
+        if self.mode.disables(&request.database) {
+            let reason = Reason::DatabaseDisabled(request.database.to_string());
+            return self.close_client(id, &reason, now);
+        }
         let key = route::key(entry, &request.database, &request.user);
         let Some(pool) = self.pool_for(&key) else {
             let reason = Reason::NoSuchDatabase(request.database.to_string());

@@ -17,6 +17,7 @@ mod from_server;
 mod launch;
 mod limits;
 mod login;
+mod mode;
 mod part;
 mod post;
 mod timeouts;
@@ -28,16 +29,16 @@ use std::sync::Arc;
 use auth::{Entropy, ScramKeys, Secret, Verifier};
 
 use crate::client::{self, Client};
-use crate::command::{Answer, Command, Local, PARTS_MAX, Peer, Refused, Shutdown, Ticket};
+use crate::command::{Answer, Command, Local, PARTS_MAX, Peer, Refused, Ticket};
 use crate::ids::{ConnId, Id, Kind, Slab, WorkerId};
 use crate::mail::PoolKey;
 use crate::params::Names;
 use crate::pool::ledger::{Ledger, Membership, Slots};
-use crate::pool::{Door, Pool, PoolId};
+use crate::pool::{Pool, PoolId};
 use crate::reason::Reason;
 use crate::server::{self, Server};
 use crate::setup::Setup;
-use crate::stream::{Shelf, Source};
+use crate::stream::{Reading, Shelf, Source};
 use crate::time::Time;
 
 /// What an engine is made from.
@@ -75,6 +76,8 @@ pub struct Engine {
     wall: u64,
     clients: Slab<Client>,
     servers: Slab<Server>,
+    /// How many connections have got a number here.
+    numbered: u64,
     pools: Slab<Pool>,
     pool_ids: BTreeMap<PoolKey, PoolId>,
     /// The pools that could have no server because their database or user has all it may have.
@@ -92,21 +95,11 @@ pub struct Engine {
     passed_to: Vec<ConnId>,
     /// Slots of connections whose sockets the shell is closing.
     parted: Vec<Parted>,
-    mode: Mode,
+    mode: mode::Mode,
     upkeep: upkeep::Upkeep,
     desk: console::Desk,
     /// The time of the last input.
     now: Time,
-}
-
-/// Whether the pooler works, rests or ends.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Mode {
-    /// The databases that are paused; PAUSE without a name pauses all.
-    paused_all: bool,
-    paused: Vec<Arc<str>>,
-    shutdown: Option<Shutdown>,
-    exited: bool,
 }
 
 /// What is known of a user beyond the userlist.
@@ -190,6 +183,7 @@ impl Engine {
             wall: init.wall,
             clients: Slab::new(),
             servers: Slab::new(),
+            numbered: 0,
             pools: Slab::new(),
             pool_ids: BTreeMap::new(),
             hungry: BTreeSet::new(),
@@ -203,7 +197,7 @@ impl Engine {
             shelf: Shelf::default(),
             passed_to: Vec::new(),
             parted: Vec::new(),
-            mode: Mode::default(),
+            mode: mode::Mode::default(),
             upkeep: upkeep::Upkeep::new(init.now),
             desk: console::Desk::new(init.now, stats_period),
             now: init.now,
@@ -215,7 +209,8 @@ impl Engine {
     /// Somebody has connected; the answer names the connection.
     pub fn accepted(&mut self, peer: Peer, now: Time) -> ConnId {
         self.ledger.client_opened();
-        let client = self.clients.insert(Client::new(peer, now));
+        let number = self.number();
+        let client = self.clients.insert(Client::new(peer, number, now));
         self.ledger.report_load(self.me, self.clients.len());
         client.into()
     }
@@ -316,8 +311,8 @@ impl Engine {
                 let derived = Derived { password, salt, iterations, keys };
                 self.server_derived(server, derived, of, now);
             }
-            (Some(Pending::Console(waiting)), Answer::Reloaded(result)) => {
-                self.console_reloaded(ticket, &waiting, result, now);
+            (Some(Pending::Console(waiting)), answer) => {
+                self.console_answered(ticket, waiting, answer, now);
             }
             _ => {}
         }
@@ -377,6 +372,13 @@ impl Engine {
         let ticket = Ticket(self.next_ticket);
         self.pending.insert(ticket, pending);
         ticket
+    }
+
+    /// A number for a connection that no other one of the process ever has.
+    fn number(&mut self) -> u64 {
+        let number = self.numbered * u64::from(self.workers) + u64::from(self.me.0) + 1;
+        self.numbered += 1;
+        number
     }
 
     /// Gives `bytes[range]` to a client, as they are.
@@ -442,7 +444,8 @@ impl Engine {
     /// Turns reading from a client on or off.
     fn read_client(&mut self, id: Id<Client>, on: bool) {
         let Some(client) = self.clients.find_mut(id) else { return };
-        if std::mem::replace(&mut client.reading, on) != on {
+        let reading = if on { self.mode.reading_client(client) } else { Reading::Off };
+        if let Some(on) = client.reading.turn(reading) {
             self.commands.push_back(Command::Read { conn: id.into(), on });
         }
     }
@@ -450,7 +453,8 @@ impl Engine {
     /// Turns reading from a server on or off.
     fn read_server(&mut self, id: Id<Server>, on: bool) {
         let Some(server) = self.servers.find_mut(id) else { return };
-        if std::mem::replace(&mut server.reading, on) != on {
+        let reading = if on { self.mode.reading_server(server) } else { Reading::Off };
+        if let Some(on) = server.reading.turn(reading) {
             self.commands.push_back(Command::Read { conn: id.into(), on });
         }
     }
@@ -475,15 +479,5 @@ impl Engine {
 
     fn secret(&self, user: &str) -> Option<&Secret> {
         self.setup.userlist.find(user.as_bytes())
-    }
-}
-
-impl Mode {
-    fn door(&self, database: &str) -> Door {
-        if self.pauses(database) { Door::Paused } else { Door::Open }
-    }
-
-    fn pauses(&self, database: &str) -> bool {
-        self.paused_all || self.paused.iter().any(|paused| paused.as_ref() == database)
     }
 }

@@ -33,8 +33,11 @@ impl Engine {
             self.leave_server(id, server, now);
         }
         let client = &mut self.clients[id];
-        client.stage = client::Stage::Gone(reason.parting());
         let (pool, key) = (client.pool, client.key);
+        let gone = client::Stage::Gone(reason.parting());
+        if let client::Stage::Console(_) = std::mem::replace(&mut client.stage, gone) {
+            self.console_left();
+        }
         if let Some(pool) = pool {
             for requester in self.pool_mut(pool).forget_client(id) {
                 self.answer_requester(requester, now);
@@ -135,14 +138,26 @@ impl Engine {
         }
     }
 
-    /// Closes the servers of a pool that nobody uses.
-    pub(super) fn close_idle(&mut self, pool: PoolId, now: Time) {
-        let pool = self.pool(pool);
-        let reason = pool.door.reason().unwrap_or(Reason::ConfigurationChanged);
-        let idle: Vec<_> = pool.idle.iter().chain(&pool.used).copied().collect();
-        for server in idle {
+    /// Closes the servers that nobody uses of a pool that hands out none and keeps none.
+    pub(super) fn clear_idle(&mut self, pool: PoolId, now: Time) {
+        let Some(reason) = self.pool(pool).door.reason() else { return };
+        for server in self.free_servers(pool) {
             self.close_server(server, &reason, now);
         }
+    }
+
+    /// Closes the servers that nobody uses and that are not to be used any more.
+    pub(super) fn close_doomed(&mut self, pool: PoolId, now: Time) {
+        for server in self.free_servers(pool) {
+            if let Fate::Close(reason) = self.servers[server].fate.clone() {
+                self.close_server(server, &reason, now);
+            }
+        }
+    }
+
+    fn free_servers(&self, pool: PoolId) -> Vec<Id<Server>> {
+        let pool = self.pool(pool);
+        pool.idle.iter().chain(&pool.used).copied().collect()
     }
 
     /// The end of a connection: its last bytes and how to close it. Its name is invalid from here
@@ -164,7 +179,7 @@ impl Engine {
             }),
             Kind::Server => self.servers.remove(conn.into()).map(|mut server| {
                 self.pools[server.pool].tenants -= 1;
-                let slot = server.slot.take();
+                let slot = server.take_slot();
                 self.parted.extend(slot.map(|slot| Parted::Server(server.pool, slot)));
                 self.shelf.put(std::mem::take(&mut server.stream.held));
                 let bytes = server.outbox.take(chunk, &mut self.shelf);

@@ -14,7 +14,7 @@ use crate::mail::{Mail, Parcel, PoolKey};
 use crate::pool::share::Request as ShareRequest;
 use crate::pool::{Door, Failed, PoolId, route};
 use crate::reason::Reason;
-use crate::server::{Fate, Requester, Server, ServerParcel, Stage};
+use crate::server::{Requester, Server, ServerParcel, Stage};
 use crate::time::Time;
 
 impl Engine {
@@ -32,7 +32,7 @@ impl Engine {
             Mail::Hungry { of } => self.feed(&of, now),
             Mail::Welcome { pool, welcome } => self.with_pool(&pool, |engine, id| {
                 let pool = engine.pool_mut(id);
-                if !welcome.origin.leads_elsewhere(&pool.target) {
+                if pool.takes(&welcome) {
                     pool.failed = None;
                     engine.touch(id);
                     if engine.pool(id).welcome.is_none() {
@@ -50,14 +50,10 @@ impl Engine {
                 self.cancel_here(key, Requester { worker: by, conn: requester }, now);
             }
             Mail::CancelEnded { requester } => self.cancel_answered(requester.into(), now),
-            Mail::Gather { by, ticket, table } => {
-                let mail = Mail::Report { ticket, part: Box::new(self.report(table, now)) };
-                self.commands.push_back(Command::Post { to: by, mail });
-            }
+            Mail::Act(act) => self.act(act, now),
+            Mail::Gather { by, ticket, table } => self.gather_for(by, ticket, table, now),
             Mail::Report { ticket, part } => self.console_reported(ticket, *part, now),
             Mail::Setup(setup) => self.reconfigure(setup, now),
-            Mail::Pause { database } => self.pause(database, now),
-            Mail::Resume { database } => self.resume_pools(database.as_deref()),
             Mail::Shutdown(how) => self.shut_down(how, now),
         }
         self.settle(now);
@@ -118,6 +114,7 @@ impl Engine {
         self.shelf.put(std::mem::take(&mut client.stream.held));
         let parcel = Parcel::Client(Box::new(ClientParcel {
             peer: client.peer,
+            number: client.number,
             request,
             connected: client.times.connected,
             held: behind.to_vec(),
@@ -128,8 +125,8 @@ impl Engine {
     }
 
     fn client_arrived(&mut self, parcel: ClientParcel, now: Time) -> ConnId {
-        let ClientParcel { peer, request, connected, held, unsent } = parcel;
-        let id = self.clients.insert(Client::new(peer, connected));
+        let ClientParcel { peer, number, request, connected, held, unsent } = parcel;
+        let id = self.clients.insert(Client::new(peer, number, connected));
         self.ledger.report_load(self.me, self.clients.len());
         self.clients[id].stream.hold(&held, 0, &mut self.shelf);
         self.tell_client(id, |out| out.extend_from_slice(&unsent));
@@ -152,6 +149,8 @@ impl Engine {
         pool.servers -= 1;
         pool.tenants -= 1;
         let parcel = Parcel::Server(Box::new(ServerParcel {
+            number: server.number,
+            epoch: server.epoch,
             pool: pool.key.clone(),
             target: server.target,
             params: server.params,
@@ -166,11 +165,19 @@ impl Engine {
     fn server_arrived(&mut self, parcel: ServerParcel, now: Time) -> ConnId {
         let slots = self.ledger.slots(&parcel.pool);
         let pool = self.pool_for(&parcel.pool).unwrap_or_else(|| self.doomed_pool(&parcel));
-        let moved = self.pool(pool).target.leads_elsewhere(&parcel.target);
+        // It may have been under way while all others were marked, or come from a worker that has
+        // heard more than this one.
+        let moved = self.pool(pool).target.leads_elsewhere(&parcel.target)
+            && parcel.epoch <= self.mode.epoch
+            || parcel.epoch < self.pool(pool).slots.epoch();
         let mut server = Server::new(pool, parcel.target, Some(slots), Stage::Idle, now);
         server.params = parcel.params;
         server.key = parcel.key;
-        server.fate = if moved { Fate::Close(Reason::ConfigurationChanged) } else { parcel.fate };
+        (server.number, server.epoch) = (parcel.number, parcel.epoch);
+        server.fate = parcel.fate;
+        if moved {
+            server.doom(Reason::ConfigurationChanged);
+        }
         server.times = parcel.times;
         server.local = parcel.local;
         if let Some(welcome) = &self.pool(pool).welcome
@@ -213,6 +220,7 @@ impl Engine {
     fn reconfigure(&mut self, setup: Arc<crate::setup::Setup>, now: Time) {
         self.setup = setup;
         self.generation += 1;
+        self.mode.epoch += 1;
         for ring in self.keyring.values_mut() {
             ring.derived = None;
             if let Made::Yes(_) = ring.verifier {
@@ -242,21 +250,32 @@ impl Engine {
     /// The database of a pool is not configured any more: everybody has to go.
     fn remove_pool(&mut self, pool: PoolId, now: Time) {
         self.pool_mut(pool).door = Door::Removed;
+        self.dismiss(pool, now);
+        self.pool_mut(pool).welcome = None;
+    }
+
+    /// Everybody has to go.
+    pub(super) fn dismiss(&mut self, pool: PoolId, now: Time) {
         for id in self.clients_of(pool) {
             self.close_client(id, &Reason::DatabaseRemoved, now);
         }
         for id in self.servers_of(pool) {
             self.close_server(id, &Reason::DatabaseRemoved, now);
         }
-        self.pool_mut(pool).welcome = None;
     }
 
-    /// The database of a pool is somewhere else: servers go when they are free.
-    fn redirect_pool(&mut self, pool: PoolId, now: Time) {
+    /// The database of a pool is somewhere else, or not what it was: servers go when they are free.
+    pub(super) fn redirect_pool(&mut self, pool: PoolId, now: Time) {
+        let epoch = self.mode.epoch;
+        self.pool(pool).slots.renew(epoch);
         self.pool_mut(pool).welcome = None;
         self.pool_mut(pool).failed = None;
         for id in self.servers_of(pool) {
-            self.servers[id].fate = Fate::Close(Reason::ConfigurationChanged);
+            if self.servers[id].epoch >= epoch {
+                // It is on loan from a worker that had heard of it before.
+                continue;
+            }
+            self.servers[id].doom(Reason::ConfigurationChanged);
             match self.servers[id].stage {
                 Stage::Connecting | Stage::Login(_) => {
                     let reason = Reason::ServerMovedOn("connect string changed");
@@ -266,7 +285,7 @@ impl Engine {
                 _ => self.check_release(id, now),
             }
         }
-        self.close_idle(pool, now);
+        self.close_doomed(pool, now);
     }
 
     pub(super) fn servers_of(&self, pool: PoolId) -> Vec<Id<Server>> {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::assign::SURPLUS;
+use crate::act::Rest;
 use crate::client::Client;
 use crate::command::{Command, Shutdown};
 use crate::ids::Id;
@@ -88,9 +89,12 @@ impl Engine {
         self.upkeep.due_by(self.next_statistics());
         if now >= self.upkeep.next {
             self.upkeep.next = now + PERIOD;
-            self.look_at_clients(now);
-            self.look_at_servers(now);
+            if self.mode.rest != Rest::Suspended {
+                self.look_at_clients(now);
+                self.look_at_servers(now);
+            }
             self.look_at_pools(now);
+            self.look_at_flush(now);
             self.console_tick(now);
             self.look_at_shutdown(now);
         }
@@ -184,40 +188,6 @@ impl Engine {
         self.upkeep.due_by(now);
     }
 
-    /// PAUSE: no servers are handed out, idle ones are closed.
-    pub(super) fn pause(&mut self, database: Option<Arc<str>>, now: Time) {
-        match database {
-            None => self.mode.paused_all = true,
-            Some(database) if self.mode.paused.contains(&database) => {}
-            Some(database) => self.mode.paused.push(database),
-        }
-        self.apply_pauses();
-        for pool in self.pools.ids() {
-            if self.pool(pool).door != Door::Open {
-                self.close_idle(pool, now);
-            }
-        }
-    }
-
-    /// RESUME: of one database, or of all that are paused.
-    pub(super) fn resume_pools(&mut self, database: Option<&str>) {
-        match database {
-            None => self.mode.paused_all = false,
-            Some(database) => self.mode.paused.retain(|paused| paused.as_ref() != database),
-        }
-        self.apply_pauses();
-    }
-
-    fn apply_pauses(&mut self) {
-        for id in self.pools.ids() {
-            let pool = &mut self.pools[id];
-            if pool.door != Door::Removed {
-                pool.door = self.mode.door(&pool.key.database);
-            }
-            self.touch(id);
-        }
-    }
-
     /// Closes idle servers that are more than the pool may have, after its size was lowered; those
     /// of other workers do the same, each its share.
     fn trim(&mut self, id: PoolId, now: Time) {
@@ -237,7 +207,7 @@ impl Engine {
         match how {
             Shutdown::WaitForClients => {}
             Shutdown::WaitForServers => {
-                self.pause(None, now);
+                self.pause_everything(now);
                 for id in self.waiting_clients() {
                     self.close_client(id, &Reason::ServersShutDown, now);
                 }

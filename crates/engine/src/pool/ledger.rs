@@ -28,6 +28,8 @@ pub(crate) const WORKERS_MAX: u8 = 64;
 /// The counts that the workers of a process share.
 pub struct Ledger {
     clients: AtomicU32,
+    /// Those of them that are on the console.
+    consoles: AtomicU32,
     servers: AtomicU32,
     loads: Vec<AtomicU32>,
     books: Mutex<Books>,
@@ -72,6 +74,7 @@ impl Ledger {
         assert!((1..=WORKERS_MAX).contains(&workers), "1 to {WORKERS_MAX} workers");
         Self {
             clients: AtomicU32::new(0),
+            consoles: AtomicU32::new(0),
             servers: AtomicU32::new(0),
             loads: (0..workers).map(|_| AtomicU32::new(0)).collect(),
             books: Mutex::default(),
@@ -124,6 +127,8 @@ impl Ledger {
             key: pool.clone(),
             servers: Gauge::default(),
             leaving: AtomicU32::new(0),
+            doomed: AtomicU32::new(0),
+            epoch: AtomicU64::new(0),
             clients: AtomicU32::new(0),
             vacated: AtomicU64::new(0),
             expired: AtomicU64::new(0),
@@ -163,6 +168,21 @@ impl Ledger {
 
     pub(crate) fn client_closed(&self) {
         self.clients.fetch_sub(1, SeqCst);
+    }
+
+    /// Counts a session of the console in.
+    pub(crate) fn console_opened(&self) {
+        self.consoles.fetch_add(1, SeqCst);
+    }
+
+    /// Counts a session of the console out; true when it was the last one.
+    pub(crate) fn console_closed(&self) -> bool {
+        self.consoles.fetch_sub(1, SeqCst) == 1
+    }
+
+    /// The servers of one pool, over all workers, that are to be closed when they are free.
+    pub(crate) fn doomed(&self, pool: &PoolKey) -> u32 {
+        self.books().pools.get(pool).map_or(0, |slots| slots.doomed.load(SeqCst))
     }
 
     /// Lets a client in that names a database and a user, when fewer than so many clients of each
@@ -297,6 +317,10 @@ pub(crate) struct Slots {
     servers: Gauge,
     /// Those of the servers whose end has been decided.
     leaving: AtomicU32,
+    /// Those of the servers that are to be closed when they are free, until they have gone.
+    doomed: AtomicU32,
+    /// The last RECONNECT or reload that concerned the pool: what is older is not the right thing.
+    epoch: AtomicU64,
     /// The clients that have logged in to the pool.
     clients: AtomicU32,
     /// When the last client or server left.
@@ -359,7 +383,27 @@ impl Slots {
 
     pub(crate) fn keep_welcome(&self, welcome: &Arc<Welcome>) {
         let mut kept = self.welcome.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Some(Arc::clone(welcome));
+        if kept.as_ref().is_none_or(|kept| kept.epoch <= welcome.epoch) {
+            *kept = Some(Arc::clone(welcome));
+        }
+    }
+
+    /// A worker has heard of a RECONNECT or a reload that concerns the pool.
+    pub(crate) fn renew(&self, epoch: u64) {
+        self.epoch.fetch_max(epoch, SeqCst);
+    }
+
+    /// The last one of those that any worker has heard of.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(SeqCst)
+    }
+
+    pub(crate) fn doomed(&self) {
+        self.doomed.fetch_add(1, SeqCst);
+    }
+
+    pub(crate) fn doomed_has_gone(&self) {
+        self.doomed.fetch_sub(1, SeqCst);
     }
 }
 

@@ -48,6 +48,8 @@ pub(crate) type PoolId = Id<Pool>;
 /// What new clients are told about the server: the parameters that it reported at login.
 #[derive(Debug)]
 pub struct Welcome {
+    /// How many RECONNECTs and reloads had been heard of when that server was opened.
+    pub(crate) epoch: u64,
     /// Where the server was that reported them.
     pub(crate) origin: Arc<Target>,
     /// ParameterStatus messages of the parameters that are not tracked, ready to be sent.
@@ -202,6 +204,8 @@ pub(crate) enum Door {
     Open,
     /// PAUSE: not now.
     Paused,
+    /// SUSPEND: not now, but what there is stays.
+    Suspended,
     /// Its database is not configured any more.
     Removed,
 }
@@ -210,7 +214,7 @@ impl Door {
     /// Why a free server is closed, where none is handed out.
     pub(crate) fn reason(self) -> Option<Reason> {
         match self {
-            Self::Open => None,
+            Self::Open | Self::Suspended => None,
             Self::Paused => Some(Reason::Paused),
             Self::Removed => Some(Reason::DatabaseRemoved),
         }
@@ -322,6 +326,11 @@ impl Pool {
     /// Whether it is too early for another attempt after a failure.
     fn is_failing(&self, now: Time, retry: u64) -> bool {
         self.failed.as_ref().is_some_and(|failed| failed.is_recent(now, retry))
+    }
+
+    /// Whether new clients may be welcomed with this: it is from where the pool leads to now.
+    pub(crate) fn takes(&self, welcome: &Welcome) -> bool {
+        welcome.epoch >= self.slots.epoch() && !welcome.origin.leads_elsewhere(&self.target)
     }
 
     /// How many more servers it has, over all workers, than it may have.

@@ -30,7 +30,7 @@ fn scene() -> Scene {
 
 impl Scene {
     fn client(&mut self) -> Id<Client> {
-        self.clients.insert(Client::new(Peer::Unix { pid: 0, uid: 0, port: 6432 }, Time::ZERO))
+        self.clients.insert(Client::new(Peer::Unix { pid: 0, uid: 0, port: 6432 }, 1, Time::ZERO))
     }
 
     fn wait(&mut self, count: usize) -> &mut Self {

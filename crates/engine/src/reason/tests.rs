@@ -26,6 +26,7 @@ fn every_reason_has_its_text_and_sqlstate() {
     use Reason::{BadStartup, ClientLoginTimeout, ServerLoginFailing, UnencryptedData};
     let refused = Arc::new(Failure::of_network("connect failed: refused"));
     let cases: &[(Reason, &str, &str)] = &[
+        (Reason::AdminForced, "57P01", "admin forced disconnect"),
         (Reason::BadHeader("0a".into()), "08P01", "bad packet header: '0a'"),
         (Reason::BadPacket, SILENT, "bad packet"),
         (BadStartup("no username supplied".into()), "08P01", "no username supplied"),
@@ -37,6 +38,7 @@ fn every_reason_has_its_text_and_sqlstate() {
         (ClientLoginTimeout { server_down: true }, "08006", "client_login_timeout (server down)"),
         (Reason::ClientIdleTimeout, "57P05", "client_idle_timeout"),
         (Reason::ConfigurationChanged, "57P01", "database configuration changed"),
+        (Reason::DatabaseDisabled("app".into()), "57P03", "database \"app\" is disabled"),
         (Reason::DatabaseRemoved, "57P01", "database removed"),
         (Reason::IdleTransactionTimeout, "25P03", "idle transaction timeout"),
         (Reason::InvalidServerParameter, "22023", "invalid server parameter"),
@@ -67,6 +69,7 @@ fn every_reason_has_its_text_and_sqlstate() {
         (Reason::ServerSaidFatal, SILENT, "server conn crashed?"),
         (Reason::ServersShutDown, "57P01", "server shutting down"),
         (Reason::ShuttingDown, "57P01", "pooler is shutting down"),
+        (Reason::SuspendTimeout, "57P01", "suspend_timeout"),
         (Reason::TooManyClients, "53300", "no more connections allowed (max_client_conn)"),
         (
             Reason::TooManyClientsOfDatabase,

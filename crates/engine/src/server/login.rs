@@ -188,9 +188,9 @@ impl Login {
     }
 
     /// What the server reported, once it is ready.
-    pub(crate) fn finish(self, origin: &Arc<Target>) -> (Welcome, Option<CancelKey>) {
+    pub(crate) fn finish(self, origin: &Arc<Target>, epoch: u64) -> (Welcome, Option<CancelKey>) {
         let (origin, params) = (Arc::clone(origin), Arc::new(self.tracked));
-        (Welcome { origin, fixed: self.fixed, params }, self.key)
+        (Welcome { epoch, origin, fixed: self.fixed, params }, self.key)
     }
 
     fn parameter(&mut self, name: &[u8], value: &[u8]) -> Outcome {

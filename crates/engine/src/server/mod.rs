@@ -14,7 +14,7 @@ use crate::pool::PoolId;
 use crate::pool::ledger::Slots;
 use crate::pool::route::Target;
 use crate::reason::Reason;
-use crate::stream::{Outbox, Stream};
+use crate::stream::{Outbox, Reading, Stream};
 use crate::time::Time;
 use login::Login;
 
@@ -23,6 +23,10 @@ pub(crate) const WHOLE_MAX: u32 = 64 * 1024;
 
 /// A connection that the pooler opened to PostgreSQL.
 pub(crate) struct Server {
+    /// Names it in SHOW SERVERS; no other connection of the process ever has the same.
+    pub(crate) number: u64,
+    /// How many RECONNECTs and reloads its worker had heard of when it was opened.
+    pub(crate) epoch: u64,
     pub(crate) pool: PoolId,
     /// What it was opened for; the pool's own may have changed since.
     pub(crate) target: Arc<Target>,
@@ -41,7 +45,7 @@ pub(crate) struct Server {
     /// Cancel connections on their way to this server; while there are any it serves nobody else.
     pub(crate) cancels: u32,
     pub(crate) fate: Fate,
-    pub(crate) reading: bool,
+    pub(crate) reading: Reading,
     pub(crate) times: Times,
     pub(crate) local: Option<Local>,
 }
@@ -153,6 +157,8 @@ impl Server {
         now: Time,
     ) -> Self {
         Self {
+            number: 0,
+            epoch: 0,
             pool,
             target,
             slot,
@@ -166,7 +172,7 @@ impl Server {
             key: None,
             cancels: 0,
             fate: Fate::Stay,
-            reading: true,
+            reading: Reading::On,
             times: Times { opened: now, assigned: now, heard: now },
             local: None,
         }
@@ -193,6 +199,23 @@ impl Server {
         }
     }
 
+    /// It is to be closed when it is free next; the ledger counts it until it has gone.
+    pub(crate) fn doom(&mut self, reason: Reason) {
+        if let (Fate::Stay, Some(slots)) = (&self.fate, &self.slot) {
+            slots.doomed();
+        }
+        self.fate = Fate::Close(reason);
+    }
+
+    /// What it counts as in the ledger, once it has gone.
+    pub(crate) fn take_slot(&mut self) -> Option<Arc<Slots>> {
+        let slot = self.slot.take();
+        if let (Fate::Close(_), Some(slots)) = (&self.fate, &slot) {
+            slots.doomed_has_gone();
+        }
+        slot
+    }
+
     /// Whether no part of a message waits for its rest.
     pub(crate) fn is_between_messages(&self) -> bool {
         self.stream.at_boundary() && self.stream.held.is_empty()
@@ -211,6 +234,8 @@ impl Server {
 /// An idle server on its way to another worker, by value.
 #[derive(Debug)]
 pub struct ServerParcel {
+    pub(crate) number: u64,
+    pub(crate) epoch: u64,
     pub(crate) pool: crate::mail::PoolKey,
     pub(crate) params: Arc<Params>,
     pub(crate) key: Option<CancelKey>,

@@ -35,6 +35,26 @@ pub(crate) enum Source {
     Held,
 }
 
+/// Whether a connection is read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// It is.
+    On,
+    /// What comes could go nowhere.
+    Off,
+    /// It would be, but the pooler is suspended.
+    Suspended,
+}
+
+impl Reading {
+    /// Changes it; the answer is what the shell has to be told, if anything.
+    pub(crate) fn turn(&mut self, to: Self) -> Option<bool> {
+        let (was, is) = (*self == Self::On, to == Self::On);
+        *self = to;
+        (was != is).then_some(is)
+    }
+}
+
 /// How the rest of a message goes on whose header has been judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {

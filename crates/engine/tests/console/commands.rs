@@ -34,10 +34,6 @@ fn nonsense_is_answered() {
     refused("RELOAD now", "invalid command 'RELOAD now', use SHOW HELP;");
     refused("show pools; show stats", "invalid command 'show pools; show stats', use SHOW HELP;");
     refused("an_absurdly_long_command", "bad arguments");
-    refused("SET extra_float_digits=2", "SET failed");
-    refused("SET verbose = 1", "SET is not supported yet");
-    refused("KILL app", "KILL is not supported yet");
-    refused("RECONNECT", "RECONNECT is not supported yet");
     refused("SHOW FDS", "SHOW FDS is not supported: it would show passwords and keys");
     refused("PAUSE nowhere", "no such database: nowhere");
     refused("PAUSE pgbouncer", "cannot pause admin db: pgbouncer");
@@ -246,9 +242,7 @@ fn pause_of_one_database() {
     let eve = world.client(0, "dave", "app");
     world.ask(carol, "begin");
     let owner = world.owner(0);
-    assert_eq!(world.ask(owner, "pause other"), [""; 0]);
-    world.wait(SECOND / 50);
-    assert_eq!(world.lines(owner), ["PAUSE", READY]);
+    assert_eq!(world.ask(owner, "pause other"), ["PAUSE", READY], "its server is idle");
     assert_eq!(world.ask(owner, "pause other"), ["PAUSE", READY], "twice is fine");
     assert_eq!(world.ask(dave, "select"), [""; 0]);
     assert_eq!(world.ask(eve, "select"), ["DONE", READY]);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that is surprised fails")]
 
+mod acts;
 mod busy;
 mod commands;
 mod configured;
@@ -10,4 +11,5 @@ mod figures;
 mod login;
 mod seat;
 mod stats;
+mod suspend;
 mod world;

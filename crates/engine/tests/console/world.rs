@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use engine::{
-    Answer, Command, ConnId, Engine, Init, Ledger, Local, Mail, Order, PARTS_MAX, Peer, Question,
-    Setup, Ticket, Time, WorkerId,
+    Act, Answer, Command, ConnId, Engine, Init, Ledger, Local, Mail, Order, PARTS_MAX, Peer,
+    Question, Rest, Setup, Ticket, Time, WorkerId,
 };
 use wire::{TransactionStatus, startup::Packet, write};
 
@@ -47,17 +47,26 @@ enum Backend {
     Ready(TransactionStatus),
 }
 
+enum Letter {
+    Mail(Mail),
+    Answer(Ticket, Answer),
+}
+
 pub(crate) struct World {
     pub(crate) now: Time,
     engines: Vec<Engine>,
     conns: Vec<Conn>,
     plugs: BTreeMap<(u8, ConnId), Plug>,
-    mail: VecDeque<(u8, Mail)>,
+    mail: VecDeque<(u8, Letter)>,
+    /// What the program takes the pooler to be at.
+    rest: Rest,
     /// Mail stays where it is.
     pub(crate) holds_mail: bool,
+    /// What servers say that they are.
+    pub(crate) version: &'static str,
     /// Connects are not answered.
     pub(crate) holds_connects: bool,
-    /// Orders to the program.
+    /// Orders to the program that the test carries out, not the world.
     pub(crate) orders: Vec<(u8, Ticket, Order)>,
     /// What a supervisor was told.
     pub(crate) statuses: Vec<String>,
@@ -87,7 +96,9 @@ impl World {
             conns: Vec::new(),
             plugs: BTreeMap::new(),
             mail: VecDeque::new(),
+            rest: Rest::Working,
             holds_mail: false,
+            version: "18.1",
             holds_connects: false,
             orders: Vec::new(),
             statuses: Vec::new(),
@@ -125,6 +136,11 @@ impl World {
 
     pub(crate) fn is_read(&self, plug: Plug) -> bool {
         self.conns[plug.0].reading
+    }
+
+    /// The worker that a connection lives on.
+    pub(crate) fn worker(&self, plug: Plug) -> u8 {
+        self.conns[plug.0].worker
     }
 
     pub(crate) fn name(&self, plug: Plug) -> ConnId {
@@ -185,14 +201,35 @@ impl World {
 
     /// Mail from the program to one worker.
     pub(crate) fn post(&mut self, worker: u8, mail: Mail) {
-        self.mail.push_back((worker, mail));
+        self.mail.push_back((worker, Letter::Mail(mail)));
         self.carry();
+    }
+
+    /// What the program does with an act: it mails it to every worker.
+    pub(crate) fn announce(&mut self, act: &Act) {
+        self.rest = self.rest.after(act);
+        for worker in 0..self.engines.len() as u8 {
+            self.mail.push_back((worker, Letter::Mail(Mail::Act(act.clone()))));
+        }
+    }
+
+    /// Carries the mail of one worker only.
+    pub(crate) fn carry_to(&mut self, worker: u8) {
+        let (mine, others) =
+            std::mem::take(&mut self.mail).into_iter().partition(|(to, _)| *to == worker);
+        self.mail = mine;
+        self.carry();
+        self.mail = others;
     }
 
     /// Carries all mail.
     pub(crate) fn carry(&mut self) {
-        while let Some((worker, mail)) = self.mail.pop_front() {
-            self.engines[usize::from(worker)].mail(mail, self.now);
+        while let Some((worker, letter)) = self.mail.pop_front() {
+            let engine = &mut self.engines[usize::from(worker)];
+            match letter {
+                Letter::Mail(mail) => engine.mail(mail, self.now),
+                Letter::Answer(ticket, answer) => engine.answered(ticket, answer, self.now),
+            }
             self.obey(worker, &[]);
         }
     }
@@ -276,13 +313,22 @@ impl World {
                 let keys = auth::derive(&password, &salt, iterations);
                 self.engines[usize::from(worker)].answered(ticket, Answer::Keys(keys), self.now);
             }
-            Command::Post { to, mail } => self.mail.push_back((to.0, mail)),
+            Command::Post { to, mail } => self.mail.push_back((to.0, Letter::Mail(mail))),
             Command::Ship { conn, to, parcel } => {
                 let plug = self.plugs.remove(&(worker, conn)).expect("it is shipped once");
                 let id = self.engines[usize::from(to.0)].arrived(parcel, self.now);
                 (self.conns[plug.0].worker, self.conns[plug.0].id) = (to.0, id);
                 self.plugs.insert((to.0, id), plug);
                 self.obey(to.0, &[]);
+            }
+            Command::Order { ticket, order: Order::Act(act) } => {
+                self.announce(&act);
+                self.mail.push_back((worker, Letter::Answer(ticket, Answer::Announced)));
+            }
+            Command::Order { order: Order::ConsoleEmpty, .. } => {
+                if self.rest == Rest::Suspended {
+                    self.announce(&Act::Resume(None));
+                }
             }
             Command::Order { ticket, order } => self.orders.push((worker, ticket, order)),
             Command::Status { line } => self.statuses.push(line),
@@ -336,7 +382,7 @@ impl World {
                 }
                 Ok(Some((Packet::Startup(_), _))) => {
                     self.conns[server.0].backend = Backend::Ready(TransactionStatus::Idle);
-                    log_in(&mut out, server.0 as u32);
+                    log_in(&mut out, self.version, server.0 as u32);
                 }
                 packet => panic!("{packet:?}"),
             }
@@ -373,9 +419,9 @@ impl World {
 }
 
 /// What a server says at login; its process id is its number.
-fn log_in(out: &mut Vec<u8>, number: u32) {
+fn log_in(out: &mut Vec<u8>, version: &str, number: u32) {
     write::authentication_ok(out);
-    for (name, value) in [("server_version", "18.1"), ("application_name", "")] {
+    for (name, value) in [("server_version", version), ("application_name", "")] {
         write::parameter_status(out, name.as_bytes(), value.as_bytes());
     }
     write::backend_key_data(out, 7000 + number, &[1, 2, 3, 4]);

@@ -9,7 +9,8 @@
 //! A stops reading · A reads 100 · A reads on
 //! S1 accepts · S1 refuses "why"  a server is there, or not; it says and does what clients do
 //! S1 logs in [name=value …]      it accepts, trusts and welcomes
-//! wait 5s · wait 20ms · reload · pause [app] · resume [app] · shut down TERM|INT|QUIT
+//! wait 5s · wait 20ms · reload · pause [app] · resume [app] · suspend · shut down TERM|INT|QUIT
+//! reconnect [app] · kill app · disable app · enable app
 //! hold mail · carry mail · hold answers · carry answers
 //! show reads · show login · show questions
 //! uncut                          the story depends on what arrives together
@@ -20,7 +21,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Mail, Shutdown};
+use engine::{Act, Mail, Shutdown};
 
 use super::conf::Conf;
 use super::dice::Dice;
@@ -99,8 +100,13 @@ impl Player {
                 let setup = self.conf.setup();
                 self.stage().post(&Mail::Setup(setup));
             }
-            ("pause", database) => self.stage().post(&Mail::Pause { database: named(database) }),
-            ("resume", database) => self.stage().post(&Mail::Resume { database: named(database) }),
+            ("pause", database) => self.stage().post(&Mail::Act(Act::Pause(named(database)))),
+            ("resume", database) => self.stage().post(&Mail::Act(Act::Resume(named(database)))),
+            ("suspend", "") => self.stage().post(&Mail::Act(Act::Suspend)),
+            ("reconnect", name) => self.stage().post(&Mail::Act(Act::Reconnect(named(name)))),
+            ("kill", name) => self.stage().post(&Mail::Act(Act::Kill(vec![name.into()]))),
+            ("disable", name) => self.stage().post(&Mail::Act(Act::Disable(name.into()))),
+            ("enable", name) => self.stage().post(&Mail::Act(Act::Enable(name.into()))),
             ("shut", rest) => {
                 let how = match rest {
                     "down TERM" => Shutdown::WaitForClients,

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use engine::{Mail, WorkerId};
+use engine::{Act, Mail, WorkerId};
 
 use super::{Letter, Post};
 use crate::reactor::{Events, Interest, Reactor, Token};
@@ -10,7 +10,7 @@ use crate::reactor::{Events, Interest, Reactor, Token};
 const WORKER: WorkerId = WorkerId(0);
 
 fn letter() -> Letter {
-    Letter::Mail(Mail::Pause { database: None })
+    Letter::Mail(Mail::Act(Act::Pause(None)))
 }
 
 #[test]

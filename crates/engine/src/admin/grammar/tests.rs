@@ -49,9 +49,18 @@ fn commands() {
     check("shutdown", Ok(Command::Shutdown(Shutdown::Immediate)));
     check("shutdown wait_for_clients", Ok(Command::Shutdown(Shutdown::WaitForClients)));
     check("SHUTDOWN WAIT_FOR_SERVERS", Ok(Command::Shutdown(Shutdown::WaitForServers)));
-    check("kill app", Ok(Command::Unsupported("KILL")));
-    check("kill_client 17", Ok(Command::Unsupported("KILL_CLIENT")));
-    check("suspend", Ok(Command::Unsupported("SUSPEND")));
+    check("kill", Ok(Command::Kill(None)));
+    check("kill app", Ok(Command::Kill(Some("app".into()))));
+    check("kill_client 17", Ok(Command::KillClient(Some("17".into()))));
+    check("kill_client", Ok(Command::KillClient(None)));
+    check("suspend", Ok(Command::Suspend));
+    check("Disable \"my db\";", Ok(Command::Disable(Some("my db".into()))));
+    check("enable app", Ok(Command::Enable(Some("app".into()))));
+    check("enable", Ok(Command::Enable(None)));
+    check("reconnect", Ok(Command::Reconnect(None)));
+    check("reconnect app", Ok(Command::Reconnect(Some("app".into()))));
+    check("wait_close ;", Ok(Command::WaitClose(None)));
+    check("WAIT_CLOSE app", Ok(Command::WaitClose(Some("app".into()))));
 }
 
 #[test]
@@ -89,6 +98,13 @@ fn nonsense() {
         "reload now",
         "pause \"\"",
         "pause \"\" app",
+        "suspend now",
+        "kill app app",
+        "kill_client -1",
+        "disable app, other",
+        "set datestyle = 'open",
+        "set datestyle = iso; show pools",
+        "set session characteristics as transaction read only; reload",
         "\"\" pause",
         "pause \"\"x\"",
         "shutdown now",
@@ -115,18 +131,52 @@ fn nonsense() {
 
 #[test]
 fn settings() {
-    let set = |key: &str| Ok(Command::Set(key.into()));
-    check("set pool_mode = session", set("pool_mode"));
-    check("SET Pool_Mode='session';", set("pool_mode"));
-    check("set verbose to 3 ;", set("verbose"));
-    check("set server_check_query = ''", set("server_check_query"));
-    check("set server_check_query = 'select ''x'''", set("server_check_query"));
-    check("SET extra_float_digits=2", set("extra_float_digits"));
-    check("set client_encoding to 'UTF8'", Ok(Command::SetParameter));
-    check("SET DateStyle = ISO", Ok(Command::SetParameter));
-    check("set timezone='GMT'", Ok(Command::SetParameter));
-    check("set standard_conforming_strings = on", Ok(Command::SetParameter));
-    check("set default_transaction_isolation = 'read committed'", Ok(Command::SetParameter));
+    check("set pool_mode = session", set("pool_mode", "session"));
+    check("SET Pool_Mode='session';", set("pool_mode", "session"));
+    check("set verbose to 3 ;", set("verbose", "3"));
+    check("set server_check_query = ''", set("server_check_query", ""));
+    check("set server_check_query = 'select ''x'''", set("server_check_query", "select 'x'"));
+    check("set nonsense = 1", set("nonsense", "1"));
+}
+
+fn set(key: &str, value: &str) -> Result<Command, Refusal> {
+    Ok(Command::Set { key: key.into(), value: value.into() })
+}
+
+#[test]
+fn what_drivers_set() {
+    for query in [
+        "set client_encoding to 'UTF8'",
+        "SET DateStyle = ISO",
+        "SET datestyle TO 'ISO, MDY';",
+        "set timezone='GMT'",
+        "SET TIME ZONE 'UTC'",
+        "set standard_conforming_strings = on",
+        "set default_transaction_isolation = 'read committed'",
+        "SET extra_float_digits=2",
+        "SET extra_float_digits = -15",
+        "SET application_name = 'it''s; \"mine\"'",
+        "set client_min_messages to warning",
+        "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
+        "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE;",
+        "SET search_path TO \"$user\", public",
+        "SET NAMES 'UTF8'",
+        "set statement_timeout = 0",
+        "SET lock_timeout = '1s' ; ",
+    ] {
+        check(query, Ok(Command::SetParameter));
+    }
+}
+
+#[test]
+fn a_client_is_named_by_the_digits_in_front() {
+    use super::decimal;
+    let table = [("17", Some(17)), ("17abc", Some(17)), ("0", Some(0)), ("", None), ("x1", None)];
+    for (word, number) in table {
+        assert_eq!(decimal(word), number, "{word:?}");
+    }
+    assert_eq!(decimal("18446744073709551615"), Some(u64::MAX));
+    assert_eq!(decimal("18446744073709551616"), None);
 }
 
 #[test]
@@ -137,9 +187,9 @@ fn lengths() {
     check(&format!("pause {}", long(63)), pause(&long(63)));
     check(&format!("pause {}", long(64)), Err(Refusal::BadArguments));
     check(&format!("pause \"{}\"", long(64)), Err(Refusal::BadArguments));
-    check(&format!("set {} = 1", long(63)), Ok(Command::Set(long(63))));
+    check(&format!("set {} = 1", long(63)), set(&long(63), "1"));
     check(&format!("set {} = 1", long(64)), Err(Refusal::BadArguments));
-    check(&format!("set a = '{}'", long(255)), Ok(Command::Set("a".into())));
+    check(&format!("set a = '{}'", long(255)), set("a", &long(255)));
     check(&format!("set a = '{}'", long(256)), Err(Refusal::BadArguments));
 }
 

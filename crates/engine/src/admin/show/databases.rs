@@ -32,7 +32,8 @@ impl Facts<'_> {
     pub(super) fn databases(&self, sheet: &mut Sheet, census: &Census) {
         let settings = &self.setup.config.pgbouncer;
         let figures = census.by_database();
-        let paused: BTreeSet<&str> = self.paused.iter().map(|name| &**name).collect();
+        let [paused, disabled] = [self.paused, self.disabled]
+            .map(|names| names.iter().map(|name| &**name).collect::<BTreeSet<&str>>());
         for name in names(self.setup, census) {
             let clients = figures.get(name).map_or(0, |figures| figures.clients.logged_in());
             let entry = route::entry(self.setup, name).filter(|_| name != CONSOLE);
@@ -46,7 +47,8 @@ impl Facts<'_> {
             sheet.number(self.ledger.open_of_database(name));
             sheet.number(most_clients.unwrap_or(settings.max_db_client_connections));
             sheet.number(clients);
-            sheet.number(u32::from(paused.contains(name))).number(DISABLED).end_row();
+            sheet.number(u32::from(paused.contains(name)));
+            sheet.number(u32::from(disabled.contains(name))).end_row();
         }
     }
 
@@ -75,8 +77,6 @@ impl Facts<'_> {
 
 /// The entry that stands for every database that is not listed.
 const TEMPLATE: &str = "*";
-/// DISABLE does not exist.
-const DISABLED: u32 = 0;
 
 pub(super) const COLUMNS: &[Column] = &[
     ("name", Text),

@@ -48,8 +48,9 @@ fn ten_thousand_databases_users_and_pools() {
     let facts = Facts {
         setup: &setup,
         ledger: &ledger,
-        paused_all: false,
+        rest: crate::act::Rest::Working,
         paused: &paused,
+        disabled: &[],
         wall: 0,
         now: Time::ZERO,
     };

@@ -26,6 +26,8 @@ impl Engine {
                 Part::Pools(self.census(now))
             }
             Table::Clients => Part::Sockets(self.client_sockets(|client| client.state(), now)),
+            Table::Client(number) => Part::Client(self.client_numbered(number).is_some()),
+            Table::Flushed => Part::Flushed,
             Table::Servers => Part::Sockets(self.server_sockets()),
             Table::Sockets => {
                 let state = |client: &Client| client.state().or_else(|| login_state(client));
@@ -56,11 +58,6 @@ impl Engine {
     /// The name of a connection in SHOW and in the log: with the worker in front, never 0.
     pub(in crate::engine) fn pointer(&self, conn: ConnId) -> u64 {
         (u64::from(self.me.0) + 1) << 48 | conn.to_bits() & (u64::MAX >> 16)
-    }
-
-    /// A small number of a connection, unique among those of its kind in the process.
-    fn number(&self, conn: ConnId) -> u32 {
-        (conn.slot() as u32 >> 1) * u32::from(self.workers) + u32::from(self.me.0) + 1
     }
 
     fn census(&self, now: Time) -> Census {
@@ -119,7 +116,7 @@ impl Engine {
                 Peer::Tcp { .. } => 0,
             },
             application_name: client.params.application_name().to_vec(),
-            number: self.number(id.into()),
+            number: client.number,
             buffers: buffers(&client.stream, &client.outbox),
         }
     }
@@ -139,7 +136,7 @@ impl Engine {
             link: server.link().map(|link| self.pointer(link.client.into())),
             pid: server.key.as_ref().map_or(0, |key| key.pid),
             application_name: server.params.application_name().to_vec(),
-            number: self.number(id.into()),
+            number: server.number,
             buffers: buffers(&server.stream, &server.outbox),
         }
     }

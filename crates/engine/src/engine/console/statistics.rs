@@ -4,7 +4,6 @@
 //!
 //! The line covers what has been counted since the one before, on all workers together.
 
-use super::Asker;
 use crate::admin::report::{Census, Table};
 use crate::admin::show;
 use crate::command::Command;
@@ -44,8 +43,7 @@ impl Engine {
             let period = self.setup.config.pgbouncer.stats_period;
             let next = self.desk.due + period;
             self.desk.due = if next > now { next } else { now + period };
-            let ticket = self.gather_table(Asker::Log, Table::Pools, now);
-            self.console_gathered(ticket, now);
+            self.log_gathers(Table::Pools, now);
         }
     }
 

@@ -22,7 +22,7 @@ fn origins() {
 fn checks_take_turns() {
     let mut clients = Slab::new();
     let mut client = || -> Id<Client> {
-        clients.insert(Client::new(Peer::Unix { pid: 0, uid: 0, port: 1 }, Time::ZERO))
+        clients.insert(Client::new(Peer::Unix { pid: 0, uid: 0, port: 1 }, 1, Time::ZERO))
     };
     let mut checks = Checks::default();
     for _ in 0..CHECKS_MAX {
