@@ -29,7 +29,10 @@ fn check(pooler: &Pooler, server: &Postgres, database: &str, options: &str) -> i
         let number = line.trim().split(['/', ' ']).next();
         number.and_then(|number| number.parse::<i64>().ok()).unwrap()
     };
-    assert_eq!(figure("number of failed transactions:"), 0, "{options}: {report}");
+    // Up to version 14 a failure ends the client and is not counted.
+    if report.contains("number of failed transactions:") {
+        assert_eq!(figure("number of failed transactions:"), 0, "{options}: {report}");
+    }
     let done = figure("number of transactions actually processed:");
     assert!(done > 0, "{options}: {report}");
     done
