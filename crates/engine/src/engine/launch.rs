@@ -61,10 +61,9 @@ impl Engine {
     /// fewer than theirs.
     fn open_server(&mut self, id: PoolId, most: u32, now: Time) -> Result<(), Full> {
         let pool = &mut self.pools[id];
+        let (database, user) = (pool.target.most_of_database, pool.target.most_of_user);
+        self.ledger.reserve(&pool.slots, Limits { pool: most, database, user }, self.me)?;
         let target = Arc::clone(&pool.target);
-        let limits =
-            Limits { pool: most, database: target.most_of_database, user: target.most_of_user };
-        self.ledger.reserve(&pool.slots, limits, self.me)?;
         if target.size > 0 && pool.slots.open() > target.size {
             log::warn!("taking connection from reserve_pool");
         }
