@@ -76,7 +76,8 @@ impl Engine {
         let pool = self.pool(id);
         let key = pool.key.clone();
         let (tally, of) = match full {
-            Full::Pool => return,
+            // It has all the servers it may have: nothing is to be kept for it.
+            Full::Pool => return self.has_eaten(id),
             Full::Database => (&pool.slots.database, Limit::Database(Arc::clone(&key.database))),
             Full::User => (&pool.slots.user, Limit::User(Arc::clone(&key.user))),
         };

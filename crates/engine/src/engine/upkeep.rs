@@ -158,7 +158,7 @@ impl Engine {
 
     /// Forgets this worker's part of a pool, and its statistics with it.
     fn drop_pool(&mut self, id: PoolId) {
-        self.hungry.remove(&id);
+        self.has_eaten(id);
         let Some(pool) = self.pools.remove(id) else { return };
         self.pool_ids.remove(&pool.key);
         self.ledger.forget(pool.slots);
