@@ -73,7 +73,9 @@ impl Engine {
         }
         let is_quiet = self.clients.len() == 0 && self.servers.len() == 0;
         if is_quiet && self.upkeep.watched.is_empty() && self.mode.shutdown.is_none() {
-            let sweep = if self.pools.len() == 0 { Time::NEVER } else { self.upkeep.sweep };
+            // Pools are swept by upkeep, and that not before its time.
+            let sweep = self.upkeep.sweep.max(self.upkeep.next);
+            let sweep = if self.pools.len() == 0 { Time::NEVER } else { sweep };
             return self.next_statistics().min(sweep);
         }
         self.upkeep.next.min(self.upkeep.ask).min(self.next_statistics())
