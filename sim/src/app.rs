@@ -12,6 +12,7 @@ pub(crate) mod workload;
 use std::collections::VecDeque;
 
 use auth::ScramClient;
+use config::PoolMode;
 use wire::backend::{self, Authentication};
 use wire::tag::backend as tag;
 use wire::{Fields, write};
@@ -31,9 +32,11 @@ pub(crate) struct Traits {
     /// The place of its database.
     pub(crate) database: usize,
     pub(crate) database_name: &'static str,
-    /// Whether it keeps its server until it leaves.
-    pub(crate) pools_sessions: bool,
+    /// When it loses its server.
+    pub(crate) mode: PoolMode,
     pub(crate) user: &'static str,
+    /// As whom its servers log in, by place.
+    pub(crate) server_user: usize,
     pub(crate) password: &'static str,
     /// It reads only so many bytes at a time, and rests for so long.
     pub(crate) slow: Option<(u64, u64)>,
@@ -96,6 +99,16 @@ pub(crate) struct App {
     pub(crate) proved: bool,
     /// Since when it has been seen to wait for its welcome.
     pub(crate) newcomer_since: Option<u64>,
+    /// When it has begun to wait for an answer, and that with no transaction open, by the engines'
+    /// clock.
+    pub(crate) busy_since: u64,
+    pub(crate) open_since: u64,
+    /// It does nothing until then.
+    pub(crate) rests_until: u64,
+    /// Whether it has begun a transaction.
+    pub(crate) is_bold: bool,
+    /// Whether it has been told that it waits, since it has asked last.
+    pub(crate) was_notified: bool,
     /// Whether it has asked for anything in this session.
     pub(crate) has_asked: bool,
     /// It has been told that the connection ends.
@@ -120,6 +133,11 @@ impl App {
             connected: (0, 0),
             proved: false,
             newcomer_since: None,
+            busy_since: 0,
+            open_since: 0,
+            rests_until: 0,
+            is_bold: false,
+            was_notified: false,
             has_asked: false,
             told: false,
             number: 0,
@@ -137,6 +155,8 @@ impl App {
         self.request = None;
         self.proved = false;
         self.newcomer_since = None;
+        self.rests_until = 0;
+        self.is_bold = false;
         self.has_asked = false;
         self.told = false;
         self.number = 0;
@@ -308,10 +328,11 @@ impl App {
         let params: Option<Params> = sure.then(|| self.conversation.params.clone());
         let open = self.conversation.status != b'I';
         let number = &mut self.number;
+        let habits = Habits { mode: self.traits.mode, ..habits };
         let mut author = Author { random, habits, session: self.session, number, params };
         if open {
             self.steps.push_back(author.rollback());
-        } else if !sure || first && self.traits.pools_sessions {
+        } else if !sure || first && self.traits.mode == PoolMode::Session {
             // What is answered with ReadyForQuery alone would not show where the answers to a
             // failed copy end; and who has a server for a session has to say so in its first words.
             self.steps.extend(author.simple(When::Answered));
@@ -358,7 +379,7 @@ impl App {
 
     /// Whether its next request finds its server given back.
     pub(crate) fn is_fresh(&self) -> bool {
-        let first = !self.traits.pools_sessions || !self.has_asked;
+        let first = self.traits.mode != PoolMode::Session || !self.has_asked;
         first
             && !self.is_sticky()
             && !self.traits.eager

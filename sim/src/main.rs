@@ -81,13 +81,13 @@ fn one(seed: u64, lines: usize) -> ExitCode {
         println!("sim {seed}: every promise was kept (digest {:016x})", run.digest);
         return ExitCode::SUCCESS;
     };
-    let smaller = silently(|| sweep::shrink(plan));
+    let smaller = silently(|| sweep::shrink(plan, &failure));
     let told = silently(|| sweep::run(smaller.clone(), lines));
     for line in &told.story {
         println!("{line}");
     }
     println!("sim {seed}: {}", told.failure.unwrap_or(failure));
-    println!("{smaller:?}");
+    println!("{smaller}");
     ExitCode::FAILURE
 }
 

@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 
 use engine::ConnId;
 
+use crate::oracle::fairness::Pool;
+
 /// Names a wire; never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WireId(pub(crate) usize);
@@ -118,6 +120,15 @@ pub(crate) enum Far {
     Nobody,
 }
 
+/// The instant at which the pooler has closed a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parted {
+    /// By the engines' clock.
+    pub(crate) at: u64,
+    /// How many clients of its database, and of its user, there were besides.
+    pub(crate) crowd: (u32, u32),
+}
+
 /// A connection between the pooler and somebody.
 #[derive(Debug)]
 pub(crate) struct Wire {
@@ -149,6 +160,14 @@ pub(crate) struct Wire {
     pub(crate) behind_since: Option<u64>,
     /// The session whose request the pooler has written last, until all is answered.
     pub(crate) owner: Option<u32>,
+    /// The pool of the client that has opened it.
+    pub(crate) pool: Option<Pool>,
+    /// As whom it logs in, by place.
+    pub(crate) user: usize,
+    /// When the pooler has heard of a request last, by the engines' clock.
+    pub(crate) asked: u64,
+    /// What was known of a client when the pooler closed it.
+    pub(crate) parted: Option<Parted>,
     /// Finds out whose requests the pooler writes.
     pub(crate) tokens: crate::statement::Scanner,
 }
@@ -171,6 +190,10 @@ impl Wire {
             own_words: true,
             behind_since: None,
             owner: None,
+            pool: None,
+            user: 0,
+            asked: 0,
+            parted: None,
             tokens: crate::statement::Scanner::default(),
         }
     }

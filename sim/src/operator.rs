@@ -24,6 +24,8 @@ pub(crate) struct Operator {
     pub(crate) shutdown: Option<u64>,
     /// When each database was told to RECONNECT, each time.
     pub(crate) reconnects: [Vec<u64>; crate::plan::DATABASES.len()],
+    /// Whether a database was ever moved.
+    pub(crate) has_moved: bool,
     /// When the clock has jumped last.
     pub(crate) jumped_at: u64,
 }
@@ -31,7 +33,13 @@ pub(crate) struct Operator {
 impl Operator {
     pub(crate) fn new(pools: Vec<PoolPlan>) -> Self {
         let reconnects = Default::default();
-        Self { pools, how: None, shutdown: None, reconnects, jumped_at: 0 }
+        let (how, shutdown, has_moved) = (None, None, false);
+        Self { pools, how, shutdown, reconnects, has_moved, jumped_at: 0 }
+    }
+
+    /// Whether any database was ever told to RECONNECT.
+    pub(crate) fn has_reconnected(&self) -> bool {
+        self.reconnects.iter().any(|times| !times.is_empty())
     }
 }
 
@@ -136,12 +144,20 @@ impl World {
 
     fn resize(&mut self) {
         let place = self.random.below(self.operator.pools.len() as u64) as usize;
-        self.operator.pools[place].size = self.random.range(1, 10) as u32;
+        let pool = &mut self.operator.pools[place];
+        pool.size = self.random.range(1, 10) as u32;
+        if pool.most_servers > 0 {
+            pool.most_servers = self.random.range(1, 8) as u32;
+        }
+        if pool.minimum > 0 {
+            pool.minimum = self.random.range(1, 4) as u32;
+        }
         self.reload();
     }
 
     fn move_database(&mut self) {
         let place = self.random.below(self.operator.pools.len() as u64) as usize;
+        self.operator.has_moved = true;
         let port = &mut self.operator.pools[place].port;
         *port = if (*port).is_multiple_of(10) { *port + 1 } else { *port - 1 };
         self.reload();

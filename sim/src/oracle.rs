@@ -2,23 +2,27 @@
 //!
 //! * No foreign statement runs inside a client's transaction, batch or session.
 //! * A server runs with the parameters of the client it serves, and runs its requests in order.
-//! * The servers of a pool are never more than its size, over all workers, logins included.
+//! * The servers of a pool, a database and a user are never more than they may be, over all workers,
+//!   logins included.
 //! * A cancel request ends no query but its own client's.
 //! * Nobody is told of an end without a cause, and nobody is cut off without a word.
 //!
 //! That a client sees only answers to its own requests is checked by the client itself, and who may
 //! be served before whom in `fairness`. Knows no engine.
 
+mod endings;
 pub(crate) mod fairness;
+pub(crate) mod spans;
 
 use std::collections::BTreeMap;
 
-use crate::app::Flaw;
 use crate::net::WireId;
-use crate::oracle::fairness::Pool;
-use crate::plan::Plan;
+use crate::plan::{DATABASES, USERS};
 use crate::postgres::Own;
 use crate::statement::Token;
+pub(crate) use endings::Ending;
+use fairness::Pool;
+use spans::Spans;
 
 /// What is known and promised so far.
 #[derive(Debug, Default)]
@@ -27,8 +31,8 @@ pub(crate) struct Oracle {
     pub(crate) failure: Option<String>,
     sessions: Vec<Session>,
     processes: Vec<Process>,
-    spans: Vec<Span>,
-    steps: u64,
+    /// The connections that the pooler has opened.
+    pub(crate) spans: Spans,
     /// Since when a pool is known to have had a server.
     known: BTreeMap<Pool, u64>,
     /// When the last login to a pool was refused for good, in flow and by the engines' clock.
@@ -52,36 +56,6 @@ struct Session {
 struct Process {
     owner: Option<u32>,
     last_owner: Option<u32>,
-}
-
-/// The life of a connection that the pooler has opened.
-#[derive(Debug, Clone)]
-struct Span {
-    wire: WireId,
-    database: usize,
-    user: Option<String>,
-    is_cancel: bool,
-    /// The size of the pool when it was opened, as the worker knew it that did.
-    limit: u32,
-    opened: u64,
-    closed: Option<u64>,
-    flow: u64,
-    closed_at: u64,
-}
-
-/// A client that was told that its connection ends.
-#[derive(Debug)]
-pub(crate) struct Ending<'a> {
-    pub(crate) place: usize,
-    pub(crate) code: &'a str,
-    pub(crate) message: &'a str,
-    pub(crate) flow: u64,
-    /// For how long its request has waited, as the engine counts.
-    pub(crate) waited: Option<u64>,
-    pub(crate) connected: u64,
-    pub(crate) flaw: Flaw,
-    pub(crate) shutdown: bool,
-    pub(crate) crowded: bool,
 }
 
 /// For so long a misfortune may have consequences, in microseconds of flow.
@@ -164,37 +138,7 @@ impl Oracle {
         (self.processes[process].owner, self.processes[process].last_owner)
     }
 
-    // Limits.
-
-    pub(crate) fn server_opened(&mut self, wire: WireId, database: usize, limit: u32, flow: u64) {
-        self.steps += 1;
-        let opened = self.steps;
-        self.spans.push(Span {
-            wire,
-            database,
-            user: None,
-            is_cancel: false,
-            limit,
-            opened,
-            closed: None,
-            flow,
-            closed_at: 0,
-        });
-    }
-
-    pub(crate) fn server_closed(&mut self, wire: WireId, flow: u64) {
-        self.steps += 1;
-        let steps = self.steps;
-        if let Some(span) = self.span(wire).filter(|span| span.closed.is_none()) {
-            (span.closed, span.closed_at) = (Some(steps), flow);
-        }
-    }
-
-    /// Since when no connection to this database is open; `None` while there is one.
-    pub(crate) fn deserted_since(&self, database: usize) -> Option<u64> {
-        let mut spans = self.spans.iter().filter(|span| span.database == database);
-        spans.try_fold(0, |last, span| span.closed.map(|_| last.max(span.closed_at)))
-    }
+    // Servers.
 
     /// A pool has got a server, and what to welcome clients with.
     pub(crate) fn pool_works(&mut self, pool: Pool, flow: u64) {
@@ -215,6 +159,11 @@ impl Oracle {
         }
     }
 
+    /// With a new configuration, what was refused may be mended.
+    pub(crate) fn hope(&mut self) {
+        self.doomed.clear();
+    }
+
     /// When the last login to a pool was refused for good.
     pub(crate) fn doomed_since(&self, pool: Pool) -> Option<(u64, u64)> {
         self.doomed.get(&pool).copied()
@@ -222,12 +171,12 @@ impl Oracle {
 
     /// Whether anything has gone wrong lately.
     pub(crate) fn is_troubled(&self, flow: u64) -> bool {
-        let lately = |since: Option<u64>| since.is_some_and(|since| flow < since + AFTERMATH);
-        lately(self.mishap) || lately(self.refused)
+        self.was_troubled_since(flow.saturating_sub(AFTERMATH))
     }
 
-    fn span(&mut self, wire: WireId) -> Option<&mut Span> {
-        self.spans.iter_mut().rev().find(|span| span.wire == wire)
+    /// Whether anything has gone wrong since then.
+    pub(crate) fn was_troubled_since(&self, flow: u64) -> bool {
+        [self.mishap, self.refused].into_iter().flatten().any(|at| at >= flow)
     }
 
     /// A connection turns out to be that of a server of this user.
@@ -236,47 +185,11 @@ impl Oracle {
         wire: WireId,
         (port, database, user): (usize, &str, &str),
     ) {
-        let known = self.span(wire).map(|span| {
-            span.user = Some(user.to_owned());
-            span.database
-        });
-        if known != Some(port) || database != crate::plan::DATABASES[port] {
+        let place = USERS.iter().position(|known| *known == user);
+        let known = place.and_then(|user| self.spans.known(wire, user));
+        if known != Some(port) || database != DATABASES[port] {
             self.fail(format!("wire {} logs in to {database}", wire.0));
         }
-    }
-
-    /// A connection turns out to carry a cancel request.
-    pub(crate) fn is_cancel(&mut self, wire: WireId) {
-        if let Some(span) = self.span(wire) {
-            span.is_cancel = true;
-        }
-    }
-
-    /// Whether some connection to this database is open of which it is not known to be a server's.
-    pub(crate) fn has_strangers(&self, database: usize) -> bool {
-        let stranger = |span: &&Span| span.closed.is_none() && span.user.is_none();
-        self.spans.iter().filter(stranger).any(|span| span.database == database)
-    }
-
-    /// Looks whether a pool ever had more servers than its size.
-    pub(crate) fn check_limits(&self) -> Result<(), String> {
-        for span in self.spans.iter().filter(|span| span.user.is_some()) {
-            let others = self.spans.iter().filter(|other| {
-                let same = (other.database, &other.user) == (span.database, &span.user);
-                let before = other.opened <= span.opened;
-                same && before && other.closed.is_none_or(|closed| closed > span.opened)
-            });
-            let count = others.count();
-            if count > span.limit as usize {
-                return Err(format!(
-                    "{count} servers of a pool of {} at {:.3} ms, with wire {}",
-                    span.limit,
-                    span.flow as f64 / 1000.0,
-                    span.wire.0
-                ));
-            }
-        }
-        Ok(())
     }
 
     // Cancel requests.
@@ -308,47 +221,5 @@ impl Oracle {
     /// Servers have refused somebody.
     pub(crate) fn refusal(&mut self, flow: u64) {
         self.refused = Some(flow);
-    }
-
-    /// A client was told why its connection ends: was it true?
-    pub(crate) fn client_told(&mut self, ending: &Ending<'_>, plan: &Plan) {
-        let lately =
-            |since: Option<u64>| since.is_some_and(|since| ending.flow < since + AFTERMATH);
-        let over = |waited: Option<u64>, limit: u64| {
-            limit > 0 && waited.is_none_or(|waited| waited >= limit)
-        };
-        let has_cause = match ending.message {
-            "query_wait_timeout" => over(ending.waited, plan.times.query_wait),
-            "client_login_timeout" | "client_login_timeout (server down)" => {
-                over(Some(ending.connected), plan.times.login)
-            }
-            "pooler is shutting down" | "server shutting down" => ending.shutdown,
-            "no more connections allowed (max_client_conn)" => plan.max_client_conn < 100,
-            "server conn crashed?" => lately(self.mishap),
-            "invalid server parameter" => ending.flaw == Flaw::Parameter,
-            "simulated end" => lately(self.mishap) || lately(self.refused),
-            text if text.starts_with("server login has been failing") => {
-                lately(self.refused) || lately(self.mishap)
-            }
-            text if text.contains("authentication failed") => ending.flaw == Flaw::Password,
-            _ => false,
-        };
-        if !has_cause {
-            self.fail(format!(
-                "client {} was told {} {:?} without a cause",
-                ending.place, ending.code, ending.message
-            ));
-        }
-    }
-
-    /// A client was cut off: had it been told?
-    pub(crate) fn client_ended(&mut self, place: usize, flow: u64, told: bool, in_message: bool) {
-        let died = self.mishap.is_some_and(|since| flow < since + AFTERMATH);
-        if !told && !died {
-            self.fail(format!("client {place} was cut off without a word"));
-        }
-        if in_message && !died && !told {
-            self.fail(format!("client {place} was cut off in the middle of a message"));
-        }
     }
 }

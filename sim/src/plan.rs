@@ -3,15 +3,19 @@
 //!
 //! A plan can be made smaller, so that a failure is told with fewer words. Knows no world.
 
+mod bounds;
+mod words;
+
 use std::sync::Arc;
 
 use auth::Userlist;
-use config::{AuthType, CheckQuery, Config, Database, PoolMode, Settings};
+use config::{AuthType, CheckQuery, Config, PoolMode, Settings};
 use engine::{Setup, Shutdown};
 
 use crate::app::Habits;
 use crate::postgres::{Account, Method};
 use crate::random::Random;
+pub(crate) use bounds::{Bounds, Spans};
 
 const MILLI: u64 = 1_000;
 const SECOND: u64 = 1_000_000;
@@ -40,6 +44,7 @@ pub(crate) struct Plan {
     pub(crate) one_user: bool,
     pub(crate) auth_type: AuthType,
     pub(crate) pools: Vec<PoolPlan>,
+    pub(crate) bounds: Bounds,
     pub(crate) times: Times,
     pub(crate) max_client_conn: u32,
     pub(crate) habits: Habits,
@@ -70,6 +75,17 @@ pub(crate) struct PoolPlan {
     pub(crate) size: u32,
     pub(crate) mode: PoolMode,
     pub(crate) port: u16,
+    /// How many servers more there may be when a client has waited for long; how many there are
+    /// while it has clients.
+    pub(crate) reserve: u32,
+    pub(crate) minimum: u32,
+    /// The most servers and clients of the database, with all its pools; 0 means no limit.
+    pub(crate) most_servers: u32,
+    pub(crate) most_clients: u32,
+    /// As whom its servers log in, whoever the client is.
+    pub(crate) forced: Option<&'static str>,
+    /// It is made from the template `*`.
+    pub(crate) is_made: bool,
 }
 
 /// The settings that are times, in microseconds.
@@ -86,6 +102,9 @@ pub(crate) struct Times {
 
 /// The names of the databases, by their place.
 pub(crate) const DATABASES: [&str; 3] = ["one", "two", "three"];
+
+/// The names of the users, by their place.
+pub(crate) const USERS: [&str; 2] = ["ann", "bob"];
 
 impl Plan {
     /// The plan of a seed.
@@ -109,7 +128,7 @@ impl Plan {
         let early_end = early.then(|| (random.range(20 * MILLI, 900 * MILLI), end));
         let timed = !calm && random.chance(350);
         let checked = random.chance(500);
-        Self {
+        let mut plan = Self {
             seed,
             workers,
             apps: random.range(2, 32) as usize,
@@ -124,6 +143,7 @@ impl Plan {
             one_user,
             auth_type,
             pools: pools(random),
+            bounds: Bounds::default(),
             times: Times {
                 query_wait: if timed { random.range(SECOND, 5 * SECOND) } else { 0 },
                 login: if timed { random.range(SECOND, 5 * SECOND) } else { 0 },
@@ -138,11 +158,16 @@ impl Plan {
                 size_max: random.pick(&[5_000, 40_000, 200_000]),
                 sleep_max: random.pick(&[5_000, 50_000, 300_000]),
                 cancels: random.chance(700),
+                rest_max: 0,
+                mode: PoolMode::Transaction,
             },
             rude: if random.chance(600) { random.range(1, 40) as u32 } else { 0 },
             early_end,
             end,
-        }
+        };
+        plan.bounds = Bounds::new(seed, &mut plan.pools);
+        plan.habits.rest_max = plan.bounds.spans.rest_max();
+        plan
     }
 
     /// Something that is smaller for a smaller plan.
@@ -159,7 +184,7 @@ impl Plan {
 
     /// The configuration, with these pool sizes and ports instead of the first ones.
     pub(crate) fn setup(&self, pools: &[PoolPlan], accounts: &[Account]) -> Arc<Setup> {
-        let pgbouncer = Settings {
+        let mut pgbouncer = Settings {
             auth_type: self.auth_type,
             client_login_timeout: self.times.login,
             default_pool_size: 5,
@@ -174,14 +199,10 @@ impl Plan {
             server_reset_query: Some("DISCARD ALL".into()),
             ..Settings::default()
         };
-        let databases = pools.iter().map(|pool| Database {
-            host: Some("postgres".into()),
-            port: pool.port,
-            pool_size: Some(pool.size),
-            pool_mode: Some(pool.mode),
-            ..Database::new(pool.name)
-        });
-        let config = Config { pgbouncer, databases: databases.collect(), ..Config::default() };
+        self.bounds.apply(&mut pgbouncer);
+        let databases = pools.iter().map(PoolPlan::entry).collect();
+        let users = self.bounds.users().collect();
+        let config = Config { pgbouncer, databases, users, ..Config::default() };
         let (userlist, _) = Userlist::parse(userlist(accounts).as_bytes());
         Arc::new(Setup {
             config,
@@ -208,11 +229,26 @@ impl Net {
 
 fn pools(random: &mut Random) -> Vec<PoolPlan> {
     let size = |random: &mut Random| random.pick(&[1, 2, 3, 5, 8, 12]);
-    vec![
-        PoolPlan { name: "one", size: size(random), mode: PoolMode::Transaction, port: 5010 },
-        PoolPlan { name: "two", size: size(random), mode: PoolMode::Transaction, port: 5020 },
-        PoolPlan { name: "three", size: size(random), mode: PoolMode::Session, port: 5030 },
-    ]
+    let modes = [PoolMode::Transaction, PoolMode::Transaction, PoolMode::Session];
+    let pools = DATABASES.iter().zip(modes).zip([5010, 5020, 5030]);
+    let pools = pools.map(|((name, mode), port)| PoolPlan {
+        name,
+        size: size(random),
+        mode,
+        port,
+        reserve: 0,
+        minimum: 0,
+        most_servers: 0,
+        most_clients: 0,
+        forced: None,
+        is_made: false,
+    });
+    pools.collect()
+}
+
+/// The place of a user.
+pub(crate) fn user_place(name: &str) -> usize {
+    USERS.iter().position(|user| *user == name).unwrap_or_default()
 }
 
 /// The database that a port leads to.
@@ -223,8 +259,9 @@ pub(crate) fn database_at(port: u16) -> usize {
 /// Those who may log in: one is known by a password, the other by a SCRAM secret.
 pub(crate) fn accounts(seed: u64) -> Vec<Account> {
     let random = &mut Random::new(seed ^ 0x7573_6572);
-    [("ann", "open sesame"), ("bob", "hunter2")]
+    USERS
         .into_iter()
+        .zip(["open sesame", "hunter2"])
         .map(|(name, password)| {
             let salt: [u8; 16] = random.bytes();
             let verifier = derive(password.as_bytes(), &salt, 4).verifier(&salt, 4);

@@ -44,6 +44,11 @@ impl Random {
         choices[self.below(choices.len() as u64) as usize]
     }
 
+    /// One of these so many times in a thousand, else nothing: a zero.
+    pub(crate) fn maybe<T: Copy + Default>(&mut self, permille: u32, choices: &[T]) -> T {
+        if self.chance(permille) { self.pick(choices) } else { T::default() }
+    }
+
     /// The place of one of these weights, each as likely as it is large.
     pub(crate) fn weighted(&mut self, weights: &[u32]) -> usize {
         let mut left = self.below(weights.iter().map(|weight| u64::from(*weight)).sum());

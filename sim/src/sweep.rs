@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Spans};
 use crate::tally::Tally;
 use crate::world::World;
 
@@ -72,10 +72,15 @@ pub(crate) fn sweep(from: u64, count: u64) -> Result<Tally, (u64, String)> {
     failure.map_or(Ok(tally), Err)
 }
 
-/// Makes a failing plan smaller as long as it fails.
-pub(crate) fn shrink(mut plan: Plan) -> Plan {
+/// Makes a failing plan smaller as long as it fails in the same way, the numbers aside.
+pub(crate) fn shrink(mut plan: Plan, failure: &str) -> Plan {
+    let kind = kind(failure);
+    let fails = |plan: &Plan| {
+        let failure = run(plan.clone(), 0).failure;
+        failure.is_some_and(|failure| self::kind(&failure) == kind)
+    };
     loop {
-        let smaller = candidates(&plan).into_iter().find(fails);
+        let smaller = candidates(&plan).into_iter().find(&fails);
         match smaller {
             Some(smaller) => plan = smaller,
             None => return plan,
@@ -83,8 +88,10 @@ pub(crate) fn shrink(mut plan: Plan) -> Plan {
     }
 }
 
-fn fails(plan: &Plan) -> bool {
-    run(plan.clone(), 0).failure.is_some()
+/// The words of a failure, up to the first detail.
+fn kind(failure: &str) -> String {
+    let failure = failure.split_once(": ").map_or(failure, |(failure, _)| failure);
+    failure.chars().filter(|char| !char.is_ascii_digit()).collect()
 }
 
 fn candidates(plan: &Plan) -> Vec<Plan> {
@@ -113,5 +120,30 @@ fn candidates(plan: &Plan) -> Vec<Plan> {
     with(&|plan| plan.net.stall = 0);
     with(&|plan| plan.net.slow_readers = 0);
     with(&|plan| plan.turn_max = 0);
+    for place in 0..plan.pools.len() {
+        with(&|plan| plan.pools[place].reserve = 0);
+        with(&|plan| plan.pools[place].minimum = 0);
+        with(&|plan| plan.pools[place].most_servers = 0);
+        with(&|plan| plan.pools[place].most_clients = 0);
+        with(&|plan| plan.pools[place].forced = None);
+        with(&|plan| plan.pools[place].is_made = false);
+    }
+    with(&|plan| plan.bounds.user_servers = [0; 2]);
+    with(&|plan| plan.bounds.user_clients = [0; 2]);
+    with(&|plan| plan.bounds.round_robin = false);
+    with(&|plan| plan.bounds.fast_close = false);
+    let spans: [fn(&mut Spans) -> &mut u64; 7] = [
+        |spans| &mut spans.reserve,
+        |spans| &mut spans.query,
+        |spans| &mut spans.transaction,
+        |spans| &mut spans.idle_transaction,
+        |spans| &mut spans.client_idle,
+        |spans| &mut spans.pool_idle,
+        |spans| &mut spans.made_idle,
+    ];
+    for span in spans {
+        with(&|plan| *span(&mut plan.bounds.spans) = 0);
+    }
+    with(&|plan| plan.bounds.spans.notify = 0);
     all
 }

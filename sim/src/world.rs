@@ -1,13 +1,15 @@
 //! A world: a clock, a heap of events, several engines, and everybody they talk to.
 //!
 //! ```text
-//! busy ──► faults stop, clients finish and leave ──► shutdown ──► nothing may be left
+//! busy ──► faults stop, quiet ──► clients finish and leave ──► shutdown ──► nothing may be left
 //! ```
 //!
 //! Time is counted twice: *flow* never jumps and orders the events; the clock that the engines are
 //! shown runs ahead of it by as much as it has jumped. All chance comes from the seed, so the same
 //! plan is the same run, to the last byte.
 
+mod bounds;
+mod finale;
 pub(crate) mod mail;
 mod peers;
 mod servers;
@@ -17,14 +19,14 @@ mod watch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Answer, Engine, Init, Ledger, Shutdown, Ticket, Time, WorkerId};
+use engine::{Answer, Engine, Init, Ledger, Ticket, Time, WorkerId};
 
 use crate::app::{App, Flaw, Traits};
 use crate::net::{Wire, WireId};
 use crate::operator::Operator;
 use crate::oracle::Oracle;
 use crate::oracle::fairness::Fronts;
-use crate::plan::{DATABASES, Plan, accounts};
+use crate::plan::{DATABASES, Plan, accounts, user_place};
 use crate::postgres::{Account, Backend, Mood};
 use crate::random::Random;
 use crate::story::Story;
@@ -69,7 +71,9 @@ pub(crate) enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Busy,
-    /// Faults have stopped; clients finish and leave.
+    /// Faults have stopped; clients finish what they are at, and then say nothing.
+    Quiet,
+    /// Clients finish and leave.
     Leaving,
     /// The engines have been told to shut down.
     Ending,
@@ -84,6 +88,9 @@ pub(crate) struct Process {
     /// Counts its slow statements.
     pub(crate) naps: u64,
     pub(crate) napping: bool,
+    /// Since when it is at the slow one, and since when a transaction is open, in flow.
+    pub(crate) nap_since: u64,
+    pub(crate) open_since: Option<u64>,
     /// It will close when all is sent.
     pub(crate) ending: bool,
 }
@@ -109,6 +116,8 @@ pub(crate) struct World {
     pub(crate) operator: Operator,
     pub(crate) oracle: Oracle,
     pub(crate) fronts: Fronts,
+    /// Since when somebody waits, by place and begin, whose database or user is full.
+    pub(crate) starving: BTreeMap<(usize, (u64, u64)), u64>,
     pub(crate) tally: Tally,
     pub(crate) story: Story,
     /// The number of the last session.
@@ -159,6 +168,7 @@ impl World {
             operator: Operator::new(plan.pools.clone()),
             oracle: Oracle::default(),
             fronts: Fronts::default(),
+            starving: BTreeMap::new(),
             plan,
             flow: 0,
             jumped: 0,
@@ -190,6 +200,8 @@ impl World {
         self.after(10_000, Event::Operate);
         self.after(LOOK, Event::Look);
         self.live(|world| world.is_busy())?;
+        self.faults_stop();
+        self.be_quiet()?;
         self.leave();
         let until = self.flow + LEAVING_MAX;
         self.live(|world| !world.all_have_left() && world.flow < until)?;
@@ -267,97 +279,13 @@ impl World {
     }
 
     fn is_busy(&self) -> bool {
-        let working = self.apps.iter().any(|app| app.stage != crate::app::Stage::Over);
-        working && self.flow < BUSY_MAX && self.operator.shutdown.is_none_or(|at| self.flow < at)
-    }
-
-    /// From here on nothing goes wrong any more.
-    fn leave(&mut self) {
-        self.phase = Phase::Leaving;
-        self.tell(|_| "faults stop".into());
-        self.mood = Mood::Open;
-        self.refuses_connects = false;
-        for wire in 0..self.wires.len() {
-            self.wires[wire].stalled = 0;
-        }
-        for process in 0..self.processes.len() {
-            if self.processes[process].backend.mood == Mood::Silent {
-                let wire = self.processes[process].wire;
-                self.peer_closes(wire);
-            }
-        }
-        self.resume_everything();
-        for app in 0..self.apps.len() {
-            self.after(0, Event::Wake(app));
-        }
-    }
-
-    fn all_have_left(&self) -> bool {
-        self.apps.iter().all(|app| app.wire.is_none())
-            && self.wires.iter().all(|wire| {
-                let is_clients =
-                    matches!(wire.far, crate::net::Far::App(_) | crate::net::Far::Canceller(_));
-                !is_clients || wire.place == crate::net::Place::Gone
-            })
-    }
-
-    fn who_is_left(&self) -> String {
-        let left = self.apps.iter().enumerate().filter(|(_, app)| app.wire.is_some());
-        let left = left.map(|(place, app)| {
-            format!(
-                "client {place} in stage {:?} waits for {}",
-                app.stage,
-                app.conversation.front()
-            )
-        });
-        let left: Vec<_> = left.collect();
-        format!("not everybody was served or told when faults had stopped: {}", left.join("; "))
-    }
-
-    /// With all clients gone, nothing may wait in an engine.
-    fn settle(&mut self) -> Result<(), String> {
-        let until = self.flow + 2_000_000;
-        self.live(|world| world.flow < until)?;
-        for (place, worker) in self.workers.iter().enumerate().filter(|(_, w)| !w.exited) {
-            let out = worker.engine.blocks_out();
-            if out > 0 {
-                return Err(format!("{out} blocks of bytes are left on worker {place}"));
-            }
-        }
-        match self.ledger.clients() {
-            _ if self.workers.iter().any(|worker| worker.exited) => Ok(()),
-            0 => Ok(()),
-            left => Err(format!("the ledger counts {left} clients, and there are none")),
-        }
-    }
-
-    fn check_empty(&mut self) -> Result<(), String> {
-        for (place, worker) in self.workers.iter().enumerate() {
-            if !worker.exited {
-                return Err(format!("worker {place} has not said Exit"));
-            }
-        }
-        // Who ends at once leaves mail unread.
-        let lost = self.workers.iter().any(|worker| worker.lost_parcels > 0);
-        if self.ledger.servers() != 0 && !lost {
-            return Err(format!("the ledger counts {} servers at the end", self.ledger.servers()));
-        }
-        if self.ledger.clients() != 0 && !lost {
-            return Err(format!("the ledger counts {} clients at the end", self.ledger.clients()));
-        }
-        self.oracle.check_limits()
-    }
-
-    /// The operator's last word.
-    pub(crate) fn shut_down(&mut self, how: Shutdown) {
-        match how {
-            Shutdown::WaitForClients => self.tally.shutdowns_for_clients += 1,
-            Shutdown::WaitForServers => self.tally.shutdowns_for_servers += 1,
-            Shutdown::Immediate => self.tally.shutdowns_at_once += 1,
-        }
-        self.operator.shutdown = Some(self.flow + 300_000);
-        self.operator.how = Some(how);
-        self.mail_all(&engine::Mail::Shutdown(how));
+        let working = self.apps.iter().filter(|app| app.stage != crate::app::Stage::Over).count();
+        // Where pools have a minimum, some clients are to be left that want nothing.
+        let has_minimum = self.plan.pools.iter().any(|pool| pool.minimum > 0);
+        let few = if has_minimum { self.plan.apps.min(4) } else { 0 };
+        working > few
+            && self.flow < BUSY_MAX
+            && self.operator.shutdown.is_none_or(|at| self.flow < at)
     }
 }
 
@@ -376,8 +304,9 @@ fn traits(plan: &Plan, accounts: &[Account], random: &mut Random) -> Traits {
     Traits {
         database,
         database_name: DATABASES[database],
-        pools_sessions: plan.pools[database].mode == config::PoolMode::Session,
+        mode: plan.pools[database].mode,
         user: account.name,
+        server_user: user_place(plan.pools[database].forced.unwrap_or(account.name)),
         password: account.password,
         slow: slow.then(|| (random.range(20, 4000), random.range(100, 5_000))),
         flaw,

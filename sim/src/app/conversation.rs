@@ -67,6 +67,8 @@ pub(crate) enum Kind {
 pub(crate) enum News {
     /// A query has failed with this SQLSTATE.
     Failed(String),
+    /// The pooler says that it has no server yet.
+    Notified,
     /// The connection will be closed: SQLSTATE and message.
     Fatal(String, String),
 }
@@ -96,6 +98,8 @@ pub(crate) struct Conversation {
     doubt: Option<Doubt>,
     /// A copy has failed: its data may still be on the way to the server.
     pub(crate) copy_has_failed: bool,
+    /// Whether nothing has been asked since the last ReadyForQuery.
+    pub(crate) is_between: bool,
     /// The status of the last ReadyForQuery.
     pub(crate) status: u8,
     pub(crate) params: Params,
@@ -110,6 +114,7 @@ impl Conversation {
             copy: Copy::None,
             doubt: None,
             copy_has_failed: false,
+            is_between: true,
             status: b'I',
             params: Params::new(),
         }
@@ -117,6 +122,7 @@ impl Conversation {
 
     /// Adds what is expected next.
     pub(crate) fn expect(&mut self, unit: Unit) {
+        self.is_between = false;
         let ends_batch = unit.extended && unit.kind == Kind::Ready;
         if !self.skipping || ends_batch {
             self.skipping = false;
@@ -196,7 +202,7 @@ impl Conversation {
                     self.params.insert(name, String::from_utf8_lossy(value).into_owned());
                 }
             }
-            tag::NOTICE_RESPONSE => {}
+            tag::NOTICE_RESPONSE => return Ok(Some(News::Notified)),
             tag::ERROR_RESPONSE => return self.error(body).map(Some),
             tag::READY_FOR_QUERY => {
                 let status = backend::ready_for_query(body).map_err(|e| e.to_string())?;
@@ -209,6 +215,7 @@ impl Conversation {
     }
 
     fn ready(&mut self) -> Result<(), String> {
+        self.is_between = true;
         if let Some(doubt) = &mut self.doubt {
             if doubt.seen < doubt.max {
                 doubt.seen += 1;

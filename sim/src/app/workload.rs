@@ -7,6 +7,7 @@
 //!
 //! Knows neither whether a server is there nor what has come of earlier steps.
 
+use config::PoolMode;
 use wire::write;
 
 use super::conversation::{Kind, Unit};
@@ -56,6 +57,10 @@ pub(crate) struct Habits {
     pub(crate) sleep_max: u32,
     /// Whether a statement may take much longer, to be cancelled.
     pub(crate) cancels: bool,
+    /// The longest that a client does nothing, now and then, in microseconds.
+    pub(crate) rest_max: u64,
+    /// When a client loses its server: some things cannot be done without.
+    pub(crate) mode: PoolMode,
 }
 
 /// Makes workloads for one session.
@@ -78,6 +83,7 @@ impl Author<'_> {
         match self.random.weighted(&weights) {
             0 => self.simple(When::Answered),
             1 => self.several(),
+            2 if self.habits.mode == PoolMode::Statement => self.forbidden(),
             2 => self.transaction(),
             3 => self.batch(When::Answered),
             4 => self.pipeline(),
@@ -142,6 +148,16 @@ impl Author<'_> {
         let units = vec![unit(token, Kind::Command, false)];
         steps.push(self.query_step(&text, token, units, When::Answered));
         steps
+    }
+
+    /// What statement pooling does not allow; mostly a client knows.
+    fn forbidden(&mut self) -> Vec<Step> {
+        if self.random.chance(850) {
+            return self.simple(When::Answered);
+        }
+        let (token, text) = self.text("begin");
+        let units = vec![unit(token, Kind::Command, false)];
+        vec![self.query_step(&text, token, units, When::Answered)]
     }
 
     fn batch(&mut self, when: When) -> Vec<Step> {

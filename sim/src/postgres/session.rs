@@ -59,7 +59,7 @@ pub(crate) enum Own {
 pub(crate) struct Session {
     pub(crate) output: Vec<u8>,
     pub(crate) facts: Vec<Fact>,
-    status: TransactionStatus,
+    pub(crate) status: TransactionStatus,
     skipping: bool,
     todo: VecDeque<Todo>,
     running: Option<(Statement, How)>,

@@ -56,6 +56,7 @@ impl World {
         match &mail {
             Mail::Borrow { .. } => self.tally.borrows += 1,
             Mail::Withdraw { .. } => self.tally.withdrawals += 1,
+            Mail::Hungry { .. } => self.tally.hungry += 1,
             Mail::SlotFreed { .. } => self.tally.slots_freed += 1,
             Mail::Cancel { .. } => self.tally.cancels_far += 1,
             _ => {}

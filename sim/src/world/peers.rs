@@ -7,11 +7,14 @@
 //!
 //! Carries bytes; what they mean is known to `app`. Servers are in `servers`.
 
+use config::PoolMode;
+
 use super::{Event, Phase, World};
 use crate::app::conversation::News;
 use crate::app::{Flaw, Request, Stage};
-use crate::net::{End, Far, WireId};
+use crate::net::{End, Far, Parted, WireId};
 use crate::oracle::Ending;
+use crate::plan::user_place;
 use crate::statement::Token;
 
 impl World {
@@ -98,9 +101,13 @@ impl World {
         let leaving = self.phase != Phase::Busy;
         let app = &mut self.apps[place];
         match app.stage {
+            Stage::Working if self.flow < app.rests_until => {}
             Stage::Away if leaving || app.rounds_left == 0 => app.stage = Stage::Over,
             Stage::Away => self.app_connects(place),
             Stage::Working if app.is_at_rest() => {
+                if self.phase == Phase::Quiet && app.conversation.status == b'I' {
+                    return;
+                }
                 let done = leaving || app.rounds_left == 0;
                 if done && app.conversation.status == b'I' {
                     return self.app_leaves(place);
@@ -111,6 +118,7 @@ impl World {
                 app.plan_workload(self.plan.habits, &mut self.random);
                 self.app_goes_on(place);
             }
+            Stage::Working => self.app_goes_on(place),
             _ => {}
         }
     }
@@ -127,6 +135,10 @@ impl World {
         let app = &mut self.apps[place];
         app.wire = Some(id);
         app.connected = (self.flow, self.flow + self.jumped);
+        (app.busy_since, app.open_since) = (app.connected.1, app.connected.1);
+        self.wires[id.0].pool = Some((app.traits.database, app.traits.server_user));
+        self.wires[id.0].user = user_place(app.traits.user);
+        self.wires[id.0].asked = app.connected.1;
         let bytes = app.open(session, &mut self.random);
         self.tell(|_| format!("client {place}: connects as session {session} on wire {}", id.0));
         self.say(id, &bytes);
@@ -169,7 +181,11 @@ impl World {
         let bytes = self.wires[id.0].down.take(most);
         self.taken(id);
         if !bytes.is_empty() {
+            let was_in = self.apps[place].stage == Stage::Working;
             let heard = self.apps[place].hear(&bytes, &mut self.random);
+            if !was_in && self.apps[place].stage == Stage::Working {
+                self.check_welcome(place);
+            }
             match heard {
                 Ok((out, news)) => {
                     if !out.is_empty() {
@@ -198,6 +214,10 @@ impl World {
             self.tell(|_| format!("client {place}: hears {news:?}"));
             match news {
                 News::Failed(_) => {}
+                News::Notified => {
+                    self.tally.notices += 1;
+                    self.apps[place].was_notified = true;
+                }
                 News::Fatal(code, message) => self.app_hears_fatal(place, &code, &message),
             }
         }
@@ -208,6 +228,10 @@ impl World {
         app.told = true;
         let waited = app.request.and_then(|request| request.since);
         let now = self.flow + self.jumped;
+        let wire = app.wire.map(|id| &self.wires[id.0]);
+        // Words of a server come before the pooler has closed.
+        let (asked, parted) = wire.map_or((now, None), |wire| (wire.asked, wire.parted));
+        let parted = parted.unwrap_or(Parted { at: now, crowd: (0, 0) });
         let ending = Ending {
             place,
             code,
@@ -215,11 +239,29 @@ impl World {
             flow: self.flow,
             waited: waited.map(|(_, since)| now - since),
             connected: now - app.connected.1,
+            asking: parted.at.saturating_sub(app.busy_since),
+            in_transaction: parted.at.saturating_sub(app.open_since),
+            silent: parted.at.saturating_sub(asked),
+            crowd: parted.crowd,
+            database: app.traits.database,
+            user: user_place(app.traits.user),
+            is_bold: app.is_bold,
+            is_sticky: app.is_sticky(),
             flaw: app.traits.flaw,
             shutdown: self.operator.how.is_some(),
+            moved: self.operator.has_moved || self.operator.has_reconnected(),
             crowded: self.ledger.clients() + 2 >= self.plan.max_client_conn,
         };
         match (app.traits.flaw, message) {
+            (_, "query_timeout") => self.tally.query_timeouts_waiting += 1,
+            (_, "query timeout") => self.tally.query_timeouts += 1,
+            (_, "transaction timeout") => self.tally.transaction_timeouts += 1,
+            (_, "idle transaction timeout") => self.tally.idle_transaction_timeouts += 1,
+            (_, "client_idle_timeout") => self.tally.client_idle_timeouts += 1,
+            (_, "database configuration changed") => self.tally.fast_closes += 1,
+            (_, text) if text.starts_with("transaction blocks") => self.tally.forbidden += 1,
+            (_, text) if text.contains("max_db_client") => self.tally.refused_of_database += 1,
+            (_, text) if text.contains("max_user_client") => self.tally.refused_of_user += 1,
             (Flaw::None, text) if text.contains("timeout") => self.tally.timeouts += 1,
             (Flaw::None, _) if !ending.crowded => self.tally.told += 1,
             _ => self.tally.refused_clients += 1,
@@ -238,9 +280,20 @@ impl World {
         }
         let app = &self.apps[place];
         let exited = self.operator.how.is_some();
-        self.oracle.client_ended(place, self.flow, app.told || exited, in_message);
+        let cut = in_message && self.has_timed_out(place);
+        self.oracle.client_ended(place, self.flow, app.told || exited || cut, in_message);
         self.peer_closes(id);
         self.app_is_gone(place);
+    }
+
+    /// Whether a query or a transaction of a client has taken too long: then it is cut off without
+    /// a word when it has been sent the first part of a message.
+    fn has_timed_out(&self, place: usize) -> bool {
+        let app = &self.apps[place];
+        let at = app.wire.and_then(|id| self.wires[id.0].parted).map_or(0, |parted| parted.at);
+        let spans = &self.plan.bounds.spans;
+        let over = |limit: u64, since: u64| limit > 0 && since + limit <= at;
+        over(spans.query, app.busy_since) || over(spans.transaction, app.open_since)
     }
 
     /// Sends what can be sent, and thinks when all is done.
@@ -248,12 +301,16 @@ impl World {
         loop {
             let Some(id) = self.apps[place].wire else { return };
             let fresh = self.apps[place].is_fresh();
+            if self.app_rests(place) {
+                return;
+            }
             let Some(step) = self.apps[place].next_step() else { break };
             let busy = self.phase == Phase::Busy;
             if busy && self.random.chance(self.plan.rude) {
                 return self.app_is_rude(place, id, &step.bytes);
             }
             self.tally.huge += u64::from(step.bytes.len() > 16_384);
+            let now = self.flow + self.jumped;
             let app = &mut self.apps[place];
             if fresh {
                 let start = self.wires[id.0].up.written;
@@ -268,6 +325,14 @@ impl World {
                 });
             }
             app.has_asked = true;
+            app.is_bold |= find(&step.bytes, b" begin").is_some();
+            if app.conversation.is_answered() && app.conversation.is_between {
+                app.was_notified = false;
+                app.busy_since = now;
+                if app.conversation.status == b'I' {
+                    app.open_since = now;
+                }
+            }
             for unit in step.expects {
                 match step.after_copy {
                     true => app.conversation.expect_after_copy(unit),
@@ -289,6 +354,28 @@ impl World {
             let delay = self.random.below(delay + 1);
             self.after(delay, Event::Wake(place));
         }
+    }
+
+    /// Now and then a client does nothing for a while, also in the middle of a transaction.
+    fn app_rests(&mut self, place: usize) -> bool {
+        let app = &mut self.apps[place];
+        if app.conversation.status != b'I' && app.traits.mode == PoolMode::Statement {
+            self.oracle.fail(format!("client {place} is in a transaction in statement pooling"));
+            return true;
+        }
+        let is_free = app.stage == Stage::Working && app.conversation.is_answered();
+        let rest_max = self.plan.habits.rest_max;
+        if self.flow < app.rests_until {
+            return is_free;
+        }
+        let rests = rest_max > 0 && is_free && self.phase == Phase::Busy;
+        if rests && self.random.chance(20) {
+            let rest = self.random.range(1, rest_max);
+            self.apps[place].rests_until = self.flow + rest;
+            self.after(rest, Event::Wake(place));
+            return true;
+        }
+        false
     }
 
     /// Sends a part, or all of it, and is gone.
@@ -327,6 +414,10 @@ impl World {
     /// The pooler has taken bytes of a client: perhaps a request begins to wait.
     pub(crate) fn request_delivered(&mut self, id: WireId) {
         let Far::App(place) = self.wires[id.0].far else { return };
+        // Half a message is no request yet.
+        if self.apps[place].stage == Stage::Working && self.wires[id.0].up.len() == 0 {
+            self.wires[id.0].asked = self.flow + self.jumped;
+        }
         let taken = self.wires[id.0].up.taken;
         let Some(request) = &mut self.apps[place].request else { return };
         if taken >= request.header_end && request.since.is_none() {

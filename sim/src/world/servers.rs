@@ -36,12 +36,13 @@ impl World {
                     let process = &mut self.processes[place];
                     process.naps += 1;
                     process.napping = true;
+                    process.nap_since = self.flow;
                     let nap = process.naps;
                     self.after(time, Event::Done(place, nap));
                 }
                 Outcome::Cancel(key) => {
                     // PostgreSQL forks a process for it, which signals the other and then ends.
-                    self.oracle.is_cancel(id);
+                    self.oracle.spans.is_cancel(id);
                     self.processes[place].napping = true;
                     let delay = self.random.pick(&[0, 100, 2_000, 30_000]);
                     let delay = self.random.below(delay + 1);
@@ -87,6 +88,9 @@ impl World {
     pub(crate) fn process_tells(&mut self, place: usize) {
         let process = &mut self.processes[place];
         let facts = std::mem::take(&mut process.backend.session.facts);
+        let is_open = process.backend.session.status != wire::TransactionStatus::Idle;
+        let begin = process.open_since.unwrap_or(self.flow);
+        process.open_since = is_open.then_some(begin);
         let id = process.wire;
         for fact in facts {
             self.tell(|_| format!("server {place} on wire {}: {fact:?}", id.0));

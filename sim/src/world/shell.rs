@@ -190,7 +190,7 @@ impl World {
             self.oracle.refusal(self.flow);
             self.wires[id.0].place = Place::Gone;
             self.workers[worker].conns.remove(&conn);
-            self.oracle.server_closed(id, self.flow);
+            self.oracle.spans.closed(id, self.flow);
             let refused = Err(Refused("connection refused".into()));
             self.workers[worker].engine.connected(conn, refused, now);
             return self.obey(worker, &[]);
@@ -206,6 +206,8 @@ impl World {
             unsent: Vec::new(),
             naps: 0,
             napping: false,
+            nap_since: 0,
+            open_since: None,
             ending: false,
         });
         self.oracle.process_started();
@@ -252,6 +254,9 @@ impl World {
             let now = self.now();
             self.workers[worker].engine.tick(now);
             self.carry_out(worker, &[]);
+            if self.workers[worker].engine.next_tick() <= now {
+                self.oracle.fail(format!("worker {worker} wants to look at the time all the time"));
+            }
             self.plan_tick(worker);
         }
     }
@@ -296,8 +301,8 @@ impl World {
         self.wires[id.0].opened = self.flow;
         self.workers[worker].conns.insert(conn, id);
         let database = crate::plan::database_at(*port);
-        let limit = self.workers[worker].pools[database].size;
-        self.oracle.server_opened(id, database, limit, self.flow);
+        let most = self.most_servers(worker, database);
+        self.oracle.spans.opened(id, database, most, self.flow);
         self.tell(|_| format!("worker {worker}: connects wire {} to port {port}", id.0));
         let delay = self.wires[id.0].latency * 2;
         if self.mood == Mood::Silent && self.random.chance(300) {
@@ -405,13 +410,14 @@ impl World {
             format!("worker {worker}: closes wire {}, {} bytes left", id.0, farewell.bytes.len())
         });
         self.note_close(id);
+        self.note_parting(id);
         let wire = &mut self.wires[id.0];
         wire.place = Place::Gone;
         wire.down.push(&farewell.bytes);
         wire.down.close();
         let latency = wire.latency;
         if wire.port.is_some() {
-            self.oracle.server_closed(id, self.flow);
+            self.oracle.spans.closed(id, self.flow);
         }
         self.arrival(id, latency);
     }
@@ -447,7 +453,7 @@ impl World {
     pub(super) fn abandon(&mut self, id: WireId) {
         self.wires[id.0].place = Place::Gone;
         self.wires[id.0].down.close();
-        self.oracle.server_closed(id, self.flow);
+        self.oracle.spans.closed(id, self.flow);
         self.arrival(id, 10);
     }
 }

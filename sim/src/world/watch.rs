@@ -4,6 +4,8 @@
 //! and has not written it to a server; a server idles when it has answered everything and nothing
 //! is under way on its wire.
 
+use std::collections::BTreeSet;
+
 use config::PoolMode;
 use engine::{Act, Mail};
 
@@ -11,7 +13,7 @@ use super::World;
 use crate::app::{Request, Stage};
 use crate::net::{Far, Place, WireId};
 use crate::oracle::fairness::{self, Idler, Pool, Waiter};
-use crate::plan::PoolPlan;
+use crate::plan::Spans;
 use crate::postgres::{Fact, Mood, Own};
 use crate::statement::Token;
 
@@ -50,7 +52,7 @@ impl World {
             }
             Fact::Settled => {
                 let database = self.wires[id.0].port.map_or(0, crate::plan::database_at);
-                if self.plan.pools[database].mode == PoolMode::Transaction {
+                if self.plan.pools[database].mode != PoolMode::Session {
                     self.oracle.settled(place);
                 }
                 self.wires[id.0].owner = None;
@@ -92,14 +94,10 @@ impl World {
                 return;
             }
             Mail::Setup(setup) => {
+                self.oracle.hope();
                 let pools = setup.config.databases.iter().zip(&self.plan.pools);
-                self.workers[worker].pools = pools
-                    .map(|(database, pool)| PoolPlan {
-                        size: database.pool_size.unwrap_or_default(),
-                        port: database.port,
-                        ..pool.clone()
-                    })
-                    .collect();
+                self.workers[worker].pools =
+                    pools.map(|(database, pool)| pool.as_entry_says(database)).collect();
                 return;
             }
             _ => return,
@@ -111,6 +109,7 @@ impl World {
     pub(crate) fn check_turn(&mut self, place: usize, request: Request, worker: usize, id: WireId) {
         let (Some(since), Some(pool)) = (request.since, self.pool_of(place)) else { return };
         let served = Waiter { place, pool, worker, since };
+        self.check_nobody_starves(&served);
         let paused = &self.workers[worker].paused;
         let name = self.plan.pools[pool.0].name;
         if paused.holds(name) && since.0 > paused.changed && self.operator.how.is_none() {
@@ -126,8 +125,7 @@ impl World {
         if self.is_exempt(pool) {
             return;
         }
-        let (in_line, waiting) = self.waiting();
-        self.fronts.look(&in_line, self.flow);
+        let waiting = self.look_at_lines();
         let patience = self.plan.patience();
         let is_known = |other: &Waiter| {
             let first = other.worker == worker || !self.is_anybody_unseen(pool, other.worker);
@@ -167,15 +165,16 @@ impl World {
             self.tell(|_| format!("server {place}: was refused with {code}"));
             self.oracle.login_refused(pool, for_good, (self.flow, self.flow + self.jumped));
         }
+        self.note_eviction(place);
     }
 
     /// Looks around: does anybody wait in vain?
     pub(crate) fn look(&mut self) {
         self.look_at_newcomers();
-        let (in_line, waiting) = self.waiting();
-        self.fronts.look(&in_line, self.flow);
+        self.look_at_spans();
+        let waiting = self.look_at_lines();
         if waiting.is_empty() || self.operator.how.is_some() {
-            return;
+            return self.starving.clear();
         }
         let patience = self.plan.patience();
         let idle: Vec<_> = self.idle().into_iter().filter(|i| !self.is_exempt(i.pool)).collect();
@@ -187,7 +186,10 @@ impl World {
         for waiter in &truly {
             self.look_at_deserted(waiter);
         }
-        let limit = self.plan.times.query_wait;
+        self.look_at_starving(&truly, &idle);
+        self.look_at_notices(&truly);
+        let limits = [self.plan.times.query_wait, self.plan.bounds.spans.query];
+        let limit = limits.into_iter().filter(|limit| *limit > 0).min().unwrap_or_default();
         let slack = UPKEEP + patience;
         let now = self.flow + self.jumped;
         let late = waiting.iter().find(|waiter| now > waiter.since.1 + limit + slack);
@@ -208,7 +210,10 @@ impl World {
 
     /// Whoever has proved who it is, and whose pool has had a server, is welcomed.
     fn look_at_newcomers(&mut self) {
-        if !self.plan.unattended || self.operator.how.is_some() {
+        // What is known of a pool is forgotten with it.
+        let is_kept = |spans: &Spans| spans.pool_idle == 0 && spans.made_idle == 0;
+        let is_kept = is_kept(&self.plan.bounds.spans);
+        if !self.plan.unattended || !is_kept || self.operator.how.is_some() {
             return;
         }
         let trusted = self.plan.auth_type == config::AuthType::Trust;
@@ -232,7 +237,10 @@ impl World {
 
     /// Whoever waits for a pool without servers gets one, or is told why there is none.
     fn look_at_deserted(&mut self, waiter: &Waiter) {
-        let Some(since) = self.oracle.deserted_since(waiter.pool.0) else { return };
+        // With a limit, what is free may be meant for others.
+        let is_limited = self.plan.bounds.user_servers[waiter.pool.1] > 0
+            || self.plan.pools[waiter.pool.0].most_servers > 0;
+        let Some(since) = self.oracle.spans.deserted_since(waiter.pool.0) else { return };
         let patience = self.plan.patience();
         let changed = self.workers.iter().map(|worker| worker.paused.changed).max();
         let since = since.max(waiter.since.0).max(changed.unwrap_or_default());
@@ -244,7 +252,8 @@ impl World {
         if doomed {
             let place = waiter.place;
             self.oracle.fail(format!("client {place} is not told that its login was refused"));
-        } else if since + patience < self.flow && !self.oracle.is_troubled(self.flow) {
+        } else if since + patience < self.flow && !is_limited && !self.oracle.is_troubled(self.flow)
+        {
             self.oracle.fail(format!(
                 "client {} has waited since {:.3} ms and nobody opens a server",
                 waiter.place,
@@ -265,7 +274,7 @@ impl World {
         let name = self.plan.pools[pool.0].name;
         let patience = self.plan.patience();
         self.operator.how.is_some()
-            || self.oracle.has_strangers(pool.0)
+            || self.oracle.spans.has_strangers(pool.0)
             || self.workers.iter().any(|worker| {
                 worker.paused.holds(name)
                     || worker.paused.changed > 0 && self.flow < worker.paused.changed + patience
@@ -277,10 +286,9 @@ impl World {
         !self.is_exempt(waiter.pool)
     }
 
-    fn pool_of(&self, place: usize) -> Option<Pool> {
-        let traits = &self.apps[place].traits;
-        let user = self.accounts.iter().position(|account| account.name == traits.user)?;
-        Some((traits.database, user))
+    pub(super) fn pool_of(&self, place: usize) -> Option<Pool> {
+        let traits = &self.apps.get(place)?.traits;
+        Some((traits.database, traits.server_user))
     }
 
     /// The clients that wait for a server, in the order of age: all that may, and those of whom it
@@ -302,9 +310,24 @@ impl World {
         (all, sure)
     }
 
+    /// Notes who is first in line everywhere, and names those of whom it is sure that they wait.
+    fn look_at_lines(&mut self) -> Vec<Waiter> {
+        let (mut in_line, waiting) = self.waiting();
+        // Where not everybody in line can be seen, the first one of those that can may not be it.
+        let lines: BTreeSet<_> =
+            in_line.iter().map(|waiter| (waiter.pool, waiter.worker)).collect();
+        for line in lines.into_iter().filter(|line| self.is_anybody_unseen(line.0, line.1)) {
+            in_line.retain(|waiter| (waiter.pool, waiter.worker) != line);
+        }
+        self.fronts.look(&in_line, self.flow);
+        waiting
+    }
+
     /// Whether somebody on a worker may stand in line of whom it cannot be told from outside: a
     /// client that has asked again before it was sure to have lost its server.
     fn is_anybody_unseen(&self, pool: Pool, worker: usize) -> bool {
+        let served = self.wires.iter().filter(|wire| wire.place != Place::Gone);
+        let served: BTreeSet<_> = served.filter_map(|wire| wire.owner).collect();
         self.apps.iter().enumerate().any(|(place, app)| {
             let here = app.wire.is_some_and(
                 |id| matches!(self.wires[id.0].place, Place::At(at, _) if at == worker),
@@ -312,10 +335,7 @@ impl World {
             here && self.pool_of(place) == Some(pool)
                 && !app.request.is_some_and(|request| request.waiting)
                 && !app.conversation.is_answered()
-                && !self
-                    .wires
-                    .iter()
-                    .any(|wire| wire.owner == Some(app.session) && wire.place != Place::Gone)
+                && !served.contains(&app.session)
         })
     }
 
@@ -341,7 +361,7 @@ impl World {
     }
 
     /// The pool of a server that has logged in, and the worker that has it.
-    fn server_at(&self, place: usize) -> Option<(Pool, usize)> {
+    pub(super) fn server_at(&self, place: usize) -> Option<(Pool, usize)> {
         let process = &self.processes[place];
         let wire = &self.wires[process.wire.0];
         let (Place::At(worker, _) | Place::Mailed(worker)) = wire.place else { return None };
@@ -354,7 +374,7 @@ impl World {
     }
 
     /// Since when nothing happens at a server, and nobody has anything to do with it.
-    fn idle_since(&self, place: usize) -> Option<u64> {
+    pub(super) fn idle_since(&self, place: usize) -> Option<u64> {
         let process = &self.processes[place];
         let wire = &self.wires[process.wire.0];
         let (owner, last_owner) = self.oracle.owners(place);

@@ -106,6 +106,17 @@ impl Ledger {
         self.books().users.get(user).map_or(0, |tally| tally.servers.taken())
     }
 
+    /// Whether anything is kept of a pool.
+    pub fn knows(&self, pool: &PoolKey) -> bool {
+        self.books().pools.contains_key(pool)
+    }
+
+    /// How many names of databases and users are kept.
+    pub fn names(&self) -> usize {
+        let books = self.books();
+        books.databases.len() + books.users.len() + books.made.len()
+    }
+
     /// The clients of a database, also those that log in.
     pub fn clients_of_database(&self, database: &str) -> u32 {
         self.books().databases.get(database).map_or(0, |tally| tally.clients.taken())
