@@ -2,8 +2,8 @@
 //!
 //! * No foreign statement runs inside a client's transaction, batch or session.
 //! * A server runs with the parameters of the client it serves, and runs its requests in order.
-//! * The servers of a pool, a database and a user are never more than they may be, over all workers,
-//!   logins included.
+//! * The servers of a pool, a database and a user are never more than they may be, over all
+//!   workers, logins included.
 //! * A cancel request ends no query but its own client's.
 //! * Nobody is told of an end without a cause, and nobody is cut off without a word.
 //!
