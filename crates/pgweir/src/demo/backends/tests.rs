@@ -30,3 +30,10 @@ fn only_what_runs_has_memory() {
         assert!(private_kilobytes(std::process::id()).is_some_and(|size| size > 100));
     }
 }
+
+#[test]
+fn those_that_have_gone_are_taken_to_be_like_the_others() {
+    assert_eq!(in_all(&[10, 20], &[1, 2]), Some(30));
+    assert_eq!(in_all(&[10, 20], &[1, 2, 3, 4]), Some(60));
+    assert_eq!(in_all(&[], &[1, 2]), None);
+}
