@@ -144,7 +144,10 @@ impl Engine {
             let unused = now.since(since);
             let is_listed = self.setup.config.find_database(&pool.key.database).is_some();
             let over = |limit: u64| limit > 0 && unused >= limit;
-            let is_idle = over(idle) || !is_listed && over(automatic);
+            // Where a user is forced, `min_pool_size` wants servers without any client; they may
+            // only not be had for now.
+            let is_wanted = pool.below_minimum() > 0;
+            let is_idle = !is_wanted && (over(idle) || !is_listed && over(automatic));
             if is_idle {
                 let (user, database) = (&pool.key.user, &pool.key.database);
                 log::info!(
